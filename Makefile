@@ -1,24 +1,36 @@
 # Two commands do all set-up on a fresh machine: `make demo` and `make test`.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 NATIVE := $(wildcard treeml/native/*.h treeml/native/*/*.[ch]) treeml/native/CMakeLists.txt CMakeLists.txt
 SANITIZED := build/sanitized
 THREADED := build/threads
 # Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
 NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
-  tests/backends/improve/test_shallow.py tests/forests/test_pairs.py tests/certificates/test_checkers.py
+  tests/backends/improve/test_shallow.py tests/forests/test_pairs.py tests/certificates
 
-.PHONY: certificate-attack demo test slow-share lint docs bench fuzz clean native-sanitized native-fuzz native-threads
+.PHONY: certificate-attack demo test slow-share lint docs vscode bench fuzz clean native-sanitized native-fuzz native-threads \
+  wheel sdist wheel-check native-arm native-windows native-compilers
 
-$(VENV)/.installed: pyproject.toml $(NATIVE)
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# What a user has. Modules are compiled when they are first imported, which is a small part of them.
+$(VENV)/.runtime: pyproject.toml $(NATIVE)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(INSTALL) --no-compile --editable .
 	touch $@
 
-demo: $(VENV)/.installed
-	@echo "The spec, examples/plain/plain.tml:" && sed 's/^/    /' examples/plain/plain.tml && echo
-	@$(BIN)/treeml compare examples/plain/plain.tml --within 20s
+# The same and the developers' tools.
+$(VENV)/.installed: pyproject.toml $(NATIVE)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(INSTALL) --editable '.[dev]'
+	touch $(VENV)/.runtime $@
+
+# A spec that every exact back-end but the exhaustive one proves within seconds.
+DEMO := examples/perfect/perfect.tml
+demo: $(VENV)/.runtime
+	@echo "The spec, $(DEMO):" && sed 's/^/    /' $(DEMO) && echo
+	@$(BIN)/treeml compare $(DEMO) --within 20s
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2
@@ -39,6 +51,10 @@ lint: $(VENV)/.installed
 docs: $(VENV)/.installed
 	$(BIN)/python -m mkdocs build --strict --quiet
 
+# The VS Code extension, into editors/vscode/treeml.vsix; npm fetches what it needs, and nothing of that is kept.
+vscode:
+	cd editors/vscode && npm install --no-package-lock --no-audit --no-fund --loglevel=error && npm run package
+
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
 
@@ -50,7 +66,9 @@ fuzz: $(VENV)/.installed
 
 # The C code once more, with every warning an error and under AddressSanitizer and UBSan. Python itself is not built
 # for them, so the runtime is loaded first and leaks of the interpreter are not counted.
-UNDER_SANITIZERS = LD_PRELOAD=$$($(CC) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 \
+# Exceptions of solvers in C++ pass through the sanitizer only if it finds their library when it starts.
+UNDER_SANITIZERS = LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so.6)" \
+  ASAN_OPTIONS=detect_leaks=0 \
   UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 TREEML_LIBRARY=$(CURDIR)/$(SANITIZED)/libtreeml_native.so
 
 $(SANITIZED)/libtreeml_native.so: $(VENV)/.installed $(NATIVE)
@@ -83,11 +101,50 @@ native-threads: $(VENV)/.installed
 ATTEMPTS ?= 100000
 certificate-attack: $(VENV)/.installed
 	mkdir -p build
-	$(CC) -O2 checker/checker.c -o build/checker -lm
+	$(CC) -O2 checker/checker.c -o build/checker
 	$(BIN)/python tests/certificates/certificate_attack.py --attempts $(ATTEMPTS) --program build/checker $(if $(SEED),--seed $(SEED))
-	$(CC) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all checker/checker.c -o build/checker-sanitized -lm
+	$(CC) -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=all checker/checker.c -o build/checker-sanitized
 	ASAN_OPTIONS=detect_leaks=0 $(BIN)/python tests/certificates/certificate_attack.py --attempts 0 --damaged 10000 \
 	  --program build/checker-sanitized $(if $(SEED),--seed $(SEED))
+
+# One wheel for every Python of this platform, in dist/. auditwheel names the oldest C library that it runs with.
+wheel: $(VENV)/.installed
+	rm -rf dist/raw
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist/raw .
+	rm -f dist/treeml-*.whl
+	PATH=$(CURDIR)/$(BIN):$$PATH $(BIN)/auditwheel repair --wheel-dir dist dist/raw/treeml-*.whl
+	rm -rf dist/raw
+
+sdist: $(VENV)/.installed
+	$(BIN)/python -m build --sdist --outdir dist .
+
+# The wheel in an empty environment without a compiler runs the tutorial, and without any solver it runs `native`; the
+# source distribution builds without a network.
+wheel-check: wheel sdist
+	$(BIN)/python tests/packaging/check_distributions.py dist
+
+# Cross-builds. They need Debian's packages gcc-aarch64-linux-gnu and qemu-user, or gcc-mingw-w64-x86-64 and, to load
+# what was built, wine64. ARM_TESTS chooses which native tests run under the emulator, where they take ten times as long.
+ARM := build/arm
+ARM_TESTS ?= tests/native/test_native_sources.py tests/native/test_border.py tests/native/test_entry_points.py \
+  tests/native/test_coupled.py::test_random_data_against_all_trees tests/numeric/test_numeric_kernels.py
+native-arm: $(VENV)/.installed
+	$(BIN)/cmake -S . -B $(ARM) -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DTREEML_COMPARE=ON \
+	  -DTREEML_OUTPUT=$(CURDIR)/$(ARM) -DCMAKE_C_FLAGS=-Werror
+	$(BIN)/cmake --build $(ARM) --parallel 2
+	$(BIN)/python tests/native/emulate_arm.py $(ARM) -m pytest -p no:cacheprovider $(ARM_TESTS)
+
+WINDOWS := build/windows
+native-windows: $(VENV)/.installed
+	$(BIN)/cmake -S . -B $(WINDOWS) -DCMAKE_TOOLCHAIN_FILE=cmake/x86_64-w64-mingw32.cmake -DTREEML_COMPARE=ON \
+	  -DTREEML_OUTPUT=$(CURDIR)/$(WINDOWS) -DCMAKE_C_FLAGS=-Werror
+	$(BIN)/cmake --build $(WINDOWS) --parallel 2
+	x86_64-w64-mingw32-gcc -O1 -Wall -Wextra -Werror tests/native/load_library.c -o $(WINDOWS)/load_library.exe
+	$(BIN)/python tests/native/load_under_wine.py $(WINDOWS)
+
+# Every C file with Clang, for this machine and, if the package `ziglang` is installed, for macOS on Apple silicon.
+native-compilers: $(VENV)/.installed
+	$(BIN)/python tests/native/other_compilers.py
 
 clean:
 	rm -rf $(VENV) build dist treeml/native/*.so

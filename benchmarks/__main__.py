@@ -12,13 +12,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-GENERATED = ("importing", "reading", "scaling")
+GENERATED = ("editor", "importing", "reading", "scaling")
 # name -> the subfolder of the data folder that it reads
 ON_FILES = {
     "race": "cp4im",
     "ablation": "cp4im",
     "boosting": "cp4im",
     "numeric": "numeric",
+    "anytime": "numeric",
+    "sparse": "sparse",
     "sets": "sparse",
     "encodings": ".",
     "improvement": "slim",

@@ -17,7 +17,7 @@ import numpy as np
 from treeml.native.solver import Found, Solver
 from treeml.native.solver_input import Labels
 
-KINDS = {"row sets, hashed": 1, "paths, hashed": 2, "paths, in a trie": 3, "none": 0}
+KINDS = {"row sets, hashed": 1, "closed itemsets, hashed": 4, "paths, hashed": 2, "paths, in a trie": 3, "none": 0}
 STRATEGIES = {
     "most reused stay": 0,
     "most descendants stay": 1,

@@ -242,6 +242,7 @@ def formulations(folder: Path, limit: float) -> Iterator[Line]:
             ("mip", {"formulation": "flow"}),
             ("mip", {"formulation": "flow", "solver": "scip"}),
             ("mip", {"formulation": "binoct"}),
+            ("mip", {"formulation": "aggregated"}),
             ("maxsat", {"encoding": "binary"}),
         ):
             yield measure(f"{name} depth 2", who, problem, options, best, None, min(limit, 60.0))

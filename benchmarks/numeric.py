@@ -5,6 +5,7 @@
 column stays empty. Every solver runs in its own process with one thread; the fastest of `--repeat` fits counts.
 Our time is the whole call from an array of numbers to a tree whose errors are recounted with thresholds between the
 given numbers; the peer's time is its `fit` alone. Times are CPU seconds, so that a busy machine favors neither.
+`--whole` times `model.solve(X, y)` on our side, from arrays to a verified result. `--losses` times losses of numbers.
 `--anytime` compares our result after one second with the peer's after ten; `--large` generates a table of 100,000 rows
 and races CART.
 """
@@ -39,6 +40,8 @@ def main() -> None:
             race(options, depth)
     if options.large:
         large(options)
+    if options.losses:
+        losses()
 
 
 def arguments() -> argparse.Namespace:
@@ -53,7 +56,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ablation", action="store_true", help="switch off each idea of the search in turn")
     parser.add_argument("--anytime", action="store_true", help="compare errors after 1 s with the peer's after 10 s")
     parser.add_argument("--large", action="store_true", help="100,000 rows x 10 columns, and scikit-learn's CART")
-    parser.add_argument("--one", choices=("numeric", "pycontree"), help=argparse.SUPPRESS)
+    parser.add_argument("--whole", action="store_true", help="time model.solve(X, y) on our side")
+    parser.add_argument("--losses", action="store_true", help="losses of numbers, 10,000 rows x 8 columns")
+    parser.add_argument("--one", choices=("numeric", "whole", "pycontree"), help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--set", nargs="*", default=[], help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -65,7 +70,7 @@ def race(options: argparse.Namespace, depth: int) -> None:
     ratios = []
     for name in names(options):
         path = options.data_dir / f"{name}.csv"
-        ours = run(options, "numeric", path, depth)
+        ours = run(options, "whole" if options.whole else "numeric", path, depth)
         peer = run(options, "pycontree", path, depth)
         ratio = peer["seconds"] / ours["seconds"] if peer else None
         if ratio is not None and ours["proved"] and peer["proved"]:
@@ -133,7 +138,7 @@ def run(options: argparse.Namespace, solver: str, path: Path, depth: int, varian
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """One solver on one file: the fastest of several fits."""
     values, labels = read(options.file)
-    fit = fit_numeric if options.one == "numeric" else fit_contree
+    fit = {"numeric": fit_numeric, "whole": fit_whole, "pycontree": fit_contree}[options.one]
     best: dict[str, Any] = {}
     for _ in range(options.repeat):
         result = fit(options, values, labels)
@@ -168,6 +173,37 @@ def fit_numeric(options: argparse.Namespace, values: Any, labels: Any) -> dict[s
     assert errors == found.value
     seconds = clock() - began
     return {"seconds": seconds, "errors": errors, "proved": found.status == "optimal", "bound": found.bound}
+
+
+def fit_whole(options: argparse.Namespace, values: Any, labels: Any) -> dict[str, Any]:
+    sys.path[:0] = [str(Path(__file__).resolve().parents[1])]
+    import treeml as tml
+
+    model = tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= options.depth[0])
+    began = process_time()
+    result = model.solve(values, labels, within=options.within)
+    seconds = process_time() - began
+    assert result.verified
+    return {"seconds": seconds, "errors": int(result.objective), "proved": result.is_optimal, "bound": result.bound}
+
+
+def losses() -> None:
+    """Whole calls at depth two; the first is not shown, since it imports."""
+    import treeml as tml
+
+    random = np.random.default_rng(0)
+    values, noise = random.normal(size=(10_000, 8)), random.normal(size=10_000)
+    switched = np.where(values[:, 1] > 0.3, 3 * values[:, 2], -values[:, 3])
+    clear = np.round(2 * values[:, 0] + switched + np.sin(3 * values[:, 4]) + noise, 3)
+    goals = {"squared": tml.squared_loss, "absolute": tml.absolute_loss, "quantile 0.9": tml.quantile_loss(0.9)}
+    print(f"\n{'targets':10}{'loss':>15}{'seconds':>10}{'proved':>9}")
+    for place, (title, targets) in enumerate((("", clear[:100]), ("clear", clear), ("noise", np.round(noise, 3)))):
+        for name, goal in goals.items():
+            model = tml.Model().predict("y").minimize(goal).require(tml.depth <= 2)
+            began = process_time()
+            result = model.solve(values[: len(targets)], targets, within=60)
+            if place:
+                print(f"{title:10}{name:>15}{process_time() - began:10.2f}{result.is_optimal!s:>9}", flush=True)
 
 
 def count_errors(tree: Any, solver: Any, values: Any, labels: Any) -> int:

@@ -13,18 +13,15 @@ import sys
 import zlib
 from bisect import bisect_left
 from itertools import pairwise
+from math import isfinite
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 
 LIMIT = 2**53  # every sum stays below it, so that float64 products are exact
-MOST_LEAVES, MOST_DEPTH, MOST_CELLS = 62, 60, 2**28
-TEXT = rb'"(?:[^"\\\x00-\x1f]|\\["\\])*"'
-LINE = re.compile(rb" *(?:(?:" + TEXT + rb'|[^"\x00-\x20]+)(?: +|$))+')
-TOKEN = re.compile(TEXT + rb'|[^"\x00-\x20]+')
-DECIMAL = re.compile(rb"[+-]?(\d{1,18})(?:\.(\d{1,18}))?")
-NUMBER = re.compile(rb"[+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,3})?")
+MOST_LEAVES, MOST_DEPTH, MOST_CELLS, MOST_VOTES, MANY = 62, 60, 2**26, 2**41, 2**31
+TOO_LARGE = "costs are too large: their sum reaches 2^53"
 
 
 class Rejected(Exception):
@@ -32,7 +29,7 @@ class Rejected(Exception):
 
 
 class Unsupported(Exception):
-    """The checker does not know the form of the data or the certificate, or its numbers are too large."""
+    """The checker does not know the form of a file, or its numbers are too large."""
 
 
 def need(condition, why):
@@ -45,158 +42,17 @@ def prove(condition, why):
         raise Rejected(why)
 
 
-def whole(token, least=-LIMIT, most=LIMIT):
-    need(re.fullmatch(rb"-?\d{1,16}", token) and least <= int(token) <= most, "a whole number is out of range")
-    return int(token)
+# Lines, cells and numbers, of the data and of the certificate.
 
 
-def word(token):
-    need(token.startswith(b'"'), "a text in quotes is missing")
-    return re.sub(rb"\\(.)", rb"\1", token[1:-1])
-
-
-def number(token):
-    need(NUMBER.fullmatch(token) and np.isfinite(float(token)), "a cell of a number column, or a cut, is not a number")
-    return float(token)
-
-
-def scaled(cell, scale):
-    """A decimal times the scale, which must be whole."""
-    match = DECIMAL.fullmatch(cell)
-    need(match and len(match[1] + (match[2] or b"")) <= 18, "a weight or target is not a decimal of at most 18 digits")
-    value, rest = divmod(int(match[1] + (match[2] or b"")) * scale, 10 ** len(match[2] or b""))
-    need(not rest and value <= LIMIT, "a weight or target times its scale is not a whole number that is small enough")
-    return -value if cell.startswith(b"-") else value
-
-
-def bounded(total):
-    need(total < LIMIT, "costs are too large: their sum reaches 2^53")
-    return total
-
-
-# The header: lines in a fixed order, each a key and what it needs.
-
-
-class Lines:
-    def __init__(self, lines):
-        self.lines, self.at = lines, 0
-
-    def take(self, key, least=1, most=1):
-        """The tokens after the key if the next line has this key, else None."""
-        need(self.at < len(self.lines), "the header ends too early")
-        need(LINE.fullmatch(self.lines[self.at]), "a line of the certificate cannot be read")
-        tokens = TOKEN.findall(self.lines[self.at])
-        if tokens[0] != key:
-            return None
-        self.at += 1
-        need(least < len(tokens) <= most + 1, "a line of the header is too short or too long")
-        return tokens[1:]
-
-    def must(self, key, least=1, most=1):
-        tokens = self.take(key, least, most)
-        need(tokens is not None, f"the line `{key.decode()}` is missing")
-        return tokens
-
-    def each(self, key, least):
-        while (tokens := self.take(key, least, 2**31)) is not None:
-            yield tokens
-
-
-def read_header(lines):
-    need(lines.must(b"treeml", 2, 2) == [b"certificate", b"1"], "this is not a certificate of version 1")
-    h = SimpleNamespace(separator=word(lines.must(b"separator")[0]))
-    need(h.separator in (b",", b";", b"|"), "the separator is not supported")
-    h.rows = whole(lines.must(b"rows")[0], 1, 2**31 - 1)
-    squared = lines.take(b"squared", 2, 2)
-    h.target = word(squared[0] if squared else lines.must(b"target")[0])  # the column that is predicted
-    h.scale = whole(squared[1], 0) if squared else 0  # of the target of a squared loss
-    h.classes = [] if squared else [[word(x) for x in tokens] for tokens in lines.each(b"class", 1)]
-    need(squared or 1 <= len(h.classes) <= 64, "there are no classes, or more than 64")
-    h.depth = whole(lines.must(b"depth")[0], 0, MOST_DEPTH)
-    leaves = lines.take(b"leaves")
-    h.leaves = whole(leaves[0], 1, MOST_LEAVES) if leaves else 0  # 0: not limited
-    h.support = whole((lines.take(b"support") or [b"1"])[0], 1, 2**31 - 1)
-    h.missing = [word(x) for x in lines.take(b"missing", 1, 2**31) or []]
-    h.tests = [read_test(tokens) for tokens in lines.each(b"test", 2)]
-    need(h.tests, "there are no tests")
-    h.goals = [read_amount(lines, tokens, len(h.classes)) for tokens in lines.each(b"goal", 0)]
-    required = lines.take(b"require", 1, 2**31)
-    h.require = [read_amount(lines, required[1:], len(h.classes))] if required else []
-    h.limit = whole(required[0]) if required else 0
-    by = lines.take(b"multiplier", 2, 2) or [b"0", b"1"]
-    h.multiplier, h.divisor = whole(by[0], 0, 2**31), whole(by[1], 1, 2**31)
-    claim = lines.must(b"claim", 1, 2)
-    h.claim = claim[0]
-    need(h.claim in (b"optimal", b"bound", b"infeasible"), "the claim is not understood")
-    need(len(claim) == 1 + (h.claim == b"bound"), "the claim is not understood")
-    h.bound = whole(claim[1]) if len(claim) > 1 else 0
-    h.tree = [whole(x) for x in lines.take(b"tree", 1, 2**31) or []]  # in prefix order: a test, or -1 - class
-    h.values = [whole(x) for x in lines.take(b"value", 1, 8) or []]
-    if h.claim == b"infeasible":
-        others = h.goals or h.multiplier or h.tree or h.values or h.divisor > 1
-        need(h.require and h.classes and not others, "infeasibility is about classes and a requirement alone")
-        return h
-    need(1 <= len(h.goals) <= 8 and (h.require or not h.multiplier), "there is no goal, or more than 8")
-    need(h.claim == b"optimal" or len(h.goals) == 1, "a bound is about one goal")
-    plain = h.claim == b"bound" and not h.require and not h.goals[0].costs
-    need(h.classes or plain, "a squared loss is one goal without requirement, and the claim is a bound")
-    return h
-
-
-def read_test(t):
-    """Column, kind, words or cuts, and whether missing values are on the yes side."""
-    column, kind, rest = word(t[0]), t[1], t[2:]
-    missing_yes = kind != b"words" and rest[-1:] == [b"missing"]
-    rest = rest[:-1] if missing_yes else rest
-    need(kind in (b"words", b"cuts", b"every") and bool(rest) == (kind != b"every"), "a test is not understood")
-    rest = [word(x) if kind == b"words" else number(x) for x in rest]
-    need(kind != b"cuts" or all(a < b for a, b in pairwise(rest)), "cuts are not in rising order")
-    return column, kind, rest, missing_yes
-
-
-def read_amount(lines, t, classes):
-    """A sum over rows and leaves: price per leaf, and costs of predicted classes for rows that match conditions."""
-    a = SimpleNamespace(price=0, weight=None, scale=0, costs=[], matrix=None)
-    if t[:1] == [b"price"] and len(t) > 1:
-        a.price, t = whole(t[1], 0), t[2:]
-    if t[:1] == [b"weight"] and len(t) > 2:
-        a.weight, a.scale, t = word(t[1]), whole(t[2], 0), t[3:]
-    need(not t, "a goal or requirement is not understood")
-    for tokens in lines.each(b"cost", 1):
-        need(len(tokens) >= classes, "a line `cost` does not give one cost for every class")
-        costs, rest, conditions = [whole(x) for x in tokens[:classes]], tokens[classes:], []
-        while rest:  # when "column" "word" ..., and again for every condition
-            end = rest.index(b"when", 1) if b"when" in rest[1:] else len(rest)
-            need(rest[0] == b"when" and end > 2, "a condition of a line `cost` is not understood")
-            conditions.append((word(rest[1]), {word(x) for x in rest[2:end]}))
-            rest = rest[end:]
-        a.costs.append((costs, conditions))
-    return a
-
-
-# The data.
-
-
-def read_data(content, h):
-    """Columns by name, each a list of cells, for the columns that the header names."""
-    need(b"\0" not in content and not content.startswith(b"\xef\xbb\xbf"), "the data hold NUL or a byte order mark")
-    lines = content.split(b"\n")
-    while lines and lines[-1] in (b"", b"\r"):
-        lines.pop()
-    need(lines, "the data are empty")
-    rows = [cells(line[:-1] if line.endswith(b"\r") else line, h.separator) for line in lines]
-    need(all(len(row) == len(rows[0]) for row in rows), "the lines of the data do not have equally many values")
-    prove(len(rows) - 1 == h.rows, f"the data have {len(rows) - 1} rows, and the certificate is about {h.rows}")
-    used = {h.target, *(test[0] for test in h.tests)}
-    for a in h.goals + h.require:
-        used |= {column for _, conditions in a.costs for column, _ in conditions} | ({a.weight} - {None})
-    need(all(rows[0].count(name) == 1 for name in used), "the data do not have exactly one column of a name")
-    return {name: [row[rows[0].index(name)] for row in rows[1:]] for name in used}
+def lines_of(content):
+    lines = [line.rstrip(b"\r") for line in content.rstrip(b"\r\n").split(b"\n")]
+    need(lines != [b""] and not any(set(b"\r\0") & set(line) for line in lines), "a file is empty, or not plain lines")
+    return lines
 
 
 def cells(line, separator):
     """The values of a line; quotes stand around whole values, and a quote inside is doubled."""
-    need(b"\r" not in line, "the data hold a carriage return inside a line")
     cell = re.compile(rb'"((?:[^"]|"")*)"|([^"' + re.escape(separator) + rb"]*)")
     found, at = [], 0
     while True:
@@ -205,346 +61,404 @@ def cells(line, separator):
         at = match.end()
         if at == len(line):
             return found
-        need(line[at : at + 1] == separator, "a quote in the data is not closed, or stands inside a value")
+        need(line[at : at + 1] == separator, "a quote is not closed, or stands inside a value")
         at += 1
 
 
-# The problem on merged rows. A test t of family f sends rows with rank[f] <= t - first[f] to its yes side.
+def whole(token, least=-LIMIT, most=LIMIT):
+    need(re.fullmatch(rb"-?\d{1,16}", token) and least <= int(token) <= most, "a whole number is out of range")
+    return int(token)
 
 
-class Problem:
-    def __init__(self, h, table):
-        self.h = h
-        need(h.rows * len(h.tests) <= MOST_CELLS, "too many rows and tests")
-        ranks = [ranked(table[column], *test, h.missing) for column, *test in h.tests]
-        self.first = np.cumsum([0] + [size for _, size in ranks])  # test of every family; at the end their number
-        self.all_rank = np.array([places for places, _ in ranks])  # families x rows of the data
-        for cell in set(table[h.target]) if h.classes else ():
-            need(sum(cell in words for words in h.classes) == 1, "a value of the target is not of exactly one class")
-        for a in h.goals + h.require:
-            cost_matrix(h, table, a)
-        self.price, self.factors, self.all_vector = combined(h) if h.classes else squares(h, table)
+def number(token):
+    plain = re.fullmatch(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", token)
+    need(plain and isfinite(float(token)), "a value of a number column, or a cut, is not a number")
+    return float(token)
+
+
+def scaled(cell, scale):
+    """A decimal times the scale, which must be whole."""
+    match = re.fullmatch(rb"([+-]?)(\d+)\.?(\d*)", cell)
+    need(match and len(match[2] + match[3]) <= 18, "a weight or target is not a decimal of at most 18 digits")
+    value, rest = divmod(int(match[2] + match[3]) * scale, 10 ** len(match[3]))
+    need(not rest and value <= LIMIT, "a weight or target times its scale is not a whole number that is small enough")
+    return -value if match[1] == b"-" else value
+
+
+class Checker:
+    """A statement about the rows of a file. A test t of family f sends rows with rank[f] <= t - first[f] to yes."""
+
+    def __init__(self, data, certificate):
+        self.lines, self.at = lines_of(certificate), 0
+        need(self.take(b"treeml", 2, 2) == [b"certificate", b"2"], "this is not a certificate of version 2")
+        separator = self.take(b"separator")[0]
+        need(separator in (b",", b";", b"|"), "the separator is not supported")
+        table = [cells(line, separator) for line in lines_of(data)]
+        need(all(len(row) == len(table[0]) for row in table), "lines of the data do not have equally many values")
+        self.names, self.columns = table[0], list(zip(*table[1:], strict=True))
+        self.rows = whole(self.take(b"rows")[0], 1, MANY)
+        prove(len(table) - 1 == self.rows, f"the data have {len(table) - 1} rows, not {self.rows}")
+        self.read_target()
+        self.depth = whole(self.take(b"depth")[0], 0, MOST_DEPTH)
+        self.leaves = whole(self.take(b"leaves", default=[b"0"])[0], 0, MOST_LEAVES)  # 0: not limited
+        self.support = whole(self.take(b"support", default=[b"1"])[0], 1, MANY)
+        self.missing = self.take(b"missing", 1, MANY, [])
+        ranked = [self.ranked(*tokens) for tokens in self.each(b"test", 2)]
+        need(ranked and self.rows * len(ranked) <= MOST_CELLS, "there are no tests, or too many rows and tests")
+        self.first = np.cumsum([0] + [size for _, size in ranked])  # test of every family; at the end their number
+        self.all_rank = np.array([places for places, _ in ranked])  # families x rows of the data
+        self.goals = [self.amount(whole(tokens[0], 1), tokens[1:]) for tokens in self.each(b"goal", 1)]
+        required = self.take(b"require", 2, MANY, [])
+        self.limit = whole(required[0]) if required else 0
+        self.require = [self.amount(whole(required[1], 0), required[2:])] if required else []
+        # A requirement with factor 0 is not part of the cost: claims limit how much of it a tree uses, as with leaves.
+        self.row_use = bool(self.require) and self.require[0].factor == 0
+        self.unit = self.require[0].price if self.row_use else int(self.leaves > 0)  # what a leaf uses
+        self.read_claim()
+        cost = self.dual if self.claim == b"margin" else self.combined if self.classes else self.squares
+        self.all_vector, self.price = cost()
+        self.trees = list(self.each(b"tree", 1))
+        self.values = [whole(x) for x in self.take(b"value", 1, 8, [])]
         self.merge()
-        self.matrix = None  # rows x tests that differ, if every family is one test
-        if (np.diff(self.first) == 1).all():
-            same = np.where(self.rank[:, :1] == 1, 1 - self.rank, self.rank)
-            self.matrix = (np.unique(same, axis=0) <= 0).T.astype(np.float64)
+
+    def take(self, key, least=1, most=1, default=None):
+        """The tokens after the key of the next line; the default, if there is one, if it has another key."""
+        need(self.at < len(self.lines), "the header ends too early")
+        name, *tokens = cells(self.lines[self.at], b" ")
+        need(name == key or default is not None, f"the line `{key.decode()}` is missing")
+        self.at += name == key
+        need(name != key or least <= len(tokens) <= most, "a line of the header is too short or too long")
+        return tokens if name == key else default
+
+    def each(self, key, least, most=MANY):
+        while tokens := self.take(key, least, most, ()):
+            yield tokens
+
+    def column(self, name):
+        need(self.names.count(name) == 1, "the data do not have exactly one column of a name")
+        return self.columns[self.names.index(name)]
+
+    def read_target(self):
+        squared = self.take(b"squared", 2, 2, [])
+        target = self.column((squared or self.take(b"target"))[0])
+        self.targets = [scaled(cell, whole(squared[1], 0)) for cell in target] if squared else []
+        words = [] if squared else list(self.each(b"class", 1))
+        self.classes = len(words)
+        need(squared or self.classes <= 64, "there are more than 64 classes")
+        found = np.array([[cell in own for own in words] for cell in target])
+        need((found.sum(axis=1) == (not squared)).all(), "a value of the target is not of exactly one class")
+        self.label = np.zeros(self.rows, dtype=int) if squared else found.argmax(axis=1)
+
+    def ranked(self, name, kind, *rest):
+        """For every row the number of cuts below its value, and the number of cuts."""
+        column = self.column(name)
+        if kind == b"words":
+            need(rest, "a test is not understood")
+            return [0 if cell in rest else 1 for cell in column], 1
+        missing_yes = rest[-1:] == (b"missing",)
+        cuts = [number(x) for x in (rest[:-1] if missing_yes else rest)]
+        need(kind == b"cuts" and cuts, "a test is not understood")
+        need(all(a < b for a, b in pairwise(cuts)), "cuts are not in rising order")
+        place = {cell: bisect_left(cuts, number(cell)) for cell in set(column) - set(self.missing)}
+        return [place.get(cell, 0 if missing_yes else len(cuts)) for cell in column], len(cuts)
+
+    def weights(self, tokens):
+        """The weights of the rows, by the end of a line: nothing, or a column and a scale."""
+        need(not tokens or (len(tokens) == 3 and tokens[0] == b"weight"), "a goal or requirement is not understood")
+        weights = [scaled(cell, whole(tokens[2], 0)) for cell in self.column(tokens[1])] if tokens else [1] * self.rows
+        return np.array(weights, dtype=object)
+
+    def amount(self, factor, tokens):
+        """A sum over rows and leaves: a cost for every row and predicted class, and a price per leaf."""
+        price, matrix = 0, np.zeros((self.rows, max(1, self.classes)), dtype=object)
+        if tokens[:1] == [b"price"] and len(tokens) > 1:
+            price, tokens = whole(tokens[1], 0), tokens[2:]
+        weights = self.weights(tokens)
+        for costs in self.each(b"cost", self.classes, self.classes) if self.classes else ():
+            holds = np.ones(self.rows, dtype=bool)
+            for column, *words in self.each(b"when", 2):
+                holds &= np.array([cell in words for cell in self.column(column)])
+            matrix[holds] += weights[holds, None] * np.array([whole(cost) for cost in costs], dtype=object)
+            need(abs(matrix).max() < LIMIT, TOO_LARGE)
+        need(abs(matrix).max(axis=1).sum() + price * self.rows < LIMIT, TOO_LARGE)
+        spread = (matrix.max(axis=1) - matrix.min(axis=1)).sum() + price * (self.rows - 1)
+        return SimpleNamespace(factor=factor, price=price, weights=weights, matrix=matrix, range=spread)
+
+    def read_claim(self):
+        self.claim, *stated = self.take(b"claim", 1, 4)
+        self.stated = [whole(x) for x in stated]
+        kinds = {b"optimal": (0, 1, 8), b"bound": (1, 1, 1), b"infeasible": (0, 0, 0), b"margin": (3, 0, 0)}
+        size, fewest, most = kinds.get(self.claim, (-1, 0, 0))
+        need(size == len(stated) and fewest <= len(self.goals) <= most, "the claim is not understood")
+        need(self.classes or self.claim == b"bound", "the claim about a squared loss is a bound")
+        need(not self.require or (self.classes and self.claim != b"margin"), "this cannot have a requirement")
+        need(self.claim != b"infeasible" or (self.require and not self.row_use), "nothing is required")
+        need(not (self.row_use and self.leaves), "a requirement and leaves cannot both be limited by claims")
+
+    def combined(self):
+        """One vector of costs per row, and the price of a leaf. A goal outweighs all later ones."""
+        for goal, later in pairwise(self.goals):
+            need(goal.factor >= later.factor * (later.range + 1), "the factors of the goals do not fit")
+        price = sum(a.factor * a.price for a in self.goals + self.require)
+        total = sum(a.factor * a.matrix for a in self.goals + self.require)
+        need(abs(total).max(axis=1).sum() + price * self.rows < LIMIT, TOO_LARGE)
+        return total.astype(np.int64), price
+
+    def squares(self):
+        """For every row its weight, weight * target and weight * target^2; no constant changes the loss."""
+        shifted = np.array([x - sum(self.targets) // self.rows for x in self.targets], dtype=object)
+        weight, price = self.goals[0].weights, self.goals[0].price
+        need(min(weight) >= 0 and sum(weight * abs(shifted)) < MANY, "squares are too large, or a weight is negative")
+        need(sum(weight * shifted**2) + price * self.rows < LIMIT, TOO_LARGE)
+        return np.stack([weight, weight * shifted, weight * shifted**2], axis=1).astype(np.int64), price
+
+    def dual(self):
+        """The dual prices of rows and rival classes make costs: a tree's edge is the sum of all prices - its cost."""
+        tokens = self.take(b"forest", 2, MANY)
+        self.penalty, self.divisor = (whole(x, 0, MANY) for x in tokens[:2])
+        self.counts = self.weights(tokens[2:])
+        need(min(self.counts) >= 0 and sum(self.counts) < MANY, "weights of a forest are negative or too large")
+        many = self.rows * (self.classes - 1)
+        prices = np.array([whole(x, 0) for x in self.take(b"prices", many, many)], dtype=object)
+        self.paid, prices = sum(prices), prices.reshape(self.rows, -1)
+        need(2 * self.paid < LIMIT, TOO_LARGE)
+        own = prices.sum(axis=1)
+        within = (self.divisor * own <= self.penalty * self.paid * self.counts).all() and not own[
+            self.counts == 0
+        ].any()
+        prove(within and self.paid > 0, "a price is above its limit, or all are 0")
+        vector = np.zeros((self.rows, self.classes), dtype=np.int64)
+        vector[np.arange(self.classes) != self.label[:, None]] = (prices + own[:, None]).ravel()
+        return vector, 0
 
     def merge(self):
         """Rule NORMALIZE: equal rows become one; what its cheapest class costs is unavoidable and goes to the base."""
-        order = np.lexsort(self.all_rank)
-        changes = (self.all_rank[:, order[1:]] != self.all_rank[:, order[:-1]]).any(axis=0)
-        starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-        self.rank, self.count = self.all_rank[:, order[starts]], np.diff(np.append(starts, len(order)))
-        self.vector = np.add.reduceat(self.all_vector[order], starts, axis=0)
-        self.loss, self.base = np.zeros(len(starts), dtype=np.int64), 0  # the most that a row can cost
-        if self.h.classes:
-            least = self.vector.min(axis=1)
-            self.base, self.vector = int(least.sum()), self.vector - least[:, None]
-            self.loss = self.vector.max(axis=1)
-            if self.h.support == 1:  # rows that cost nothing anywhere do not change a bound
-                kept = self.loss > 0
-                self.rank, self.count = self.rank[:, kept], self.count[kept]
-                self.vector, self.loss = self.vector[kept], self.loss[kept]
+        self.rank, row, self.count = np.unique(self.all_rank, axis=1, return_inverse=True, return_counts=True)
+        use = self.require[0].matrix.astype(np.int64) if self.row_use else np.zeros_like(self.all_vector)
+        self.vector = np.zeros((len(self.count), 2, len(use[0])), dtype=np.int64)  # what rows cost and use
+        np.add.at(self.vector, row.ravel(), np.stack([self.all_vector, use], axis=1))
+        least = self.vector.min(axis=2) * (self.classes > 0)
+        self.vector -= least[:, :, None]
+        self.loss = self.vector.max(axis=2)  # the most that a row can cost and use
+        # Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound.
+        kept = self.loss.any(axis=1) | (self.support > 1) | (not self.classes)
+        self.rank, self.count, self.vector = self.rank[:, kept], self.count[kept], self.vector[kept]
+        self.loss, (self.base, use_base) = self.loss[kept], least.sum(axis=0).tolist()
+        self.most = self.limit - use_base if self.row_use else self.leaves  # what a tree may use
+        self.deepest = 2 if (np.diff(self.first) == 1).all() else 1  # what is recomputed
+        self.bits = (self.rank <= 0).T.astype(np.float64)  # rows x tests, if every family is one test
 
     def leaf(self, sums):
         """The cost of leaves with these sums, in whole numbers; squares are rounded down."""
-        if self.h.classes:
+        if self.classes:
             return sums.min(axis=-1) + self.price
         weight, total, square = (sums[..., i].astype(np.int64) for i in range(3))
         return square - -(-total * total // np.maximum(weight, 1)) + self.price
 
-    def yes(self, test, rank=None):
+    def yes(self, test, rank):
         family = int(np.searchsorted(self.first, test, side="right")) - 1
-        return (self.rank if rank is None else rank)[family] <= test - self.first[family]
+        return rank[family] <= test - self.first[family]
 
-    def rows_of(self, literals):
-        rows = np.ones(len(self.loss), dtype=bool)
+    def best(self, rows, depth, most):
+        """Rule DEPTH2: the least cost of a tree that uses at most `most`; of depth 2 if every family is one test."""
+        prove(depth <= self.deepest, "this depth cannot be recomputed")
+        index = np.flatnonzero(rows)
+        if depth == 2 and not self.row_use and len(index):
+            leaves = most if self.unit else 4
+            return min(self.best(rows, 1, most), self.pairs(index, leaves))
+        return int(self.front(index, depth, most)[1].min(initial=LIMIT))
+
+    def pairs(self, index, leaves):
+        """The best of three or four leaves, from the sums of all pairs of tests."""
+        x, columns = self.bits[index], [*self.vector[index, 0].T, self.count[index]]
+        both = np.stack([x.T @ (x * column[:, None]) for column in columns], axis=-1)
+        one = np.stack([column @ x for column in columns], axis=-1)
+        total = np.array([column.sum() for column in columns], dtype=np.float64)
+
+        def cell(sums):  # above every other cost where too few rows are
+            return np.where(sums[..., -1] < self.support, LIMIT, self.leaf(sums[..., :-1]))
+
+        yes, no, other = cell(one), cell(total - one), one[:, None, :]
+        yes_split = (cell(both) + cell(other - both)).min(axis=1, initial=LIMIT)
+        no_split = (cell(one - both) + cell(total - other - one + both)).min(axis=1, initial=LIMIT)
+        three, four = np.minimum(yes_split + no, yes + no_split), yes_split + no_split
+        return int(
+            min(three.min(initial=LIMIT) if leaves > 2 else LIMIT, four.min(initial=LIMIT) if leaves > 3 else LIMIT)
+        )
+
+    def front(self, index, depth, most):
+        """What trees of this depth use and cost, as two arrays, without trees that others are at least as good as."""
+        count, sums, found = self.count[index], self.vector[index], np.zeros((2, 0), dtype=np.int64)
+        if self.support > 1 and count.sum() < self.support:
+            return found
+        found = self.thinned(found, self.leaves_of(sums.sum(axis=0)), most)
+        for places, cuts in zip(self.rank[:, index], np.diff(self.first), strict=True) if depth and len(index) else ():
+            order = np.argsort(places, kind="stable")
+            ends = np.flatnonzero(np.diff(places[order], append=-1))  # the last row on the yes side of every cut
+            lines = np.cumsum(count[order])[ends]
+            ends = ends[(np.minimum(lines, count.sum() - lines) >= self.support) & (places[order][ends] < cuts)]
+            left = np.cumsum(sums[order], axis=0)[ends]
+            yes, no = self.leaves_of(left), self.leaves_of(sums.sum(axis=0) - left)
+            if depth == 2 and len(ends):
+                yes, no = (self.front(index[part], 1, most) for part in (order[: ends[0] + 1], order[ends[0] + 1 :]))
+            found = self.thinned(found, yes[..., :, None] + no[..., None, :], most)
+        return found
+
+    def leaves_of(self, sums):
+        """What leaves with these sums use and cost: one way per class, or only the cheapest if rows use nothing."""
+        vector, use = sums[..., 0, :], sums[..., 1, :]
+        one = (use[..., :1] + self.unit, self.leaf(vector)[..., None])
+        return np.stack((use + self.unit, vector + self.price) if self.row_use else one)
+
+    def thinned(self, found, more, most):
+        """Both without those that use too much or are not better than another."""
+        use, cost = np.hstack([found, more.reshape(2, -1)])
+        order = np.lexsort((cost, use))
+        use, cost = use[order], cost[order]
+        kept = (use <= most) & (cost < np.minimum.accumulate(np.append(2 * LIMIT, cost))[:-1])
+        return np.stack([use[kept], cost[kept]])
+
+    def check_claims(self):
+        """Claims: depth, what a tree may use, bound, rows. Each follows from the rows and from earlier claims."""
+        many, self.claims = whole(self.take(b"claims")[0], 0), []
+        complete = len(self.lines) == self.at + many + 1 and self.lines[-1] == b"end"
+        prove(complete and many, "there is no claim, or the file does not end after the claims that it states")
+        for line in self.lines[self.at : -1]:
+            try:
+                self.claims.append(self.check_claim([whole(x, 0) for x in cells(line, b" ")]))
+            except Rejected as fault:
+                raise Rejected(f"claim {len(self.claims)}: {fault}") from None
+        depth, most, bound, packed = self.claims[-1]
+        is_root = np.unpackbits(packed, count=len(self.count)).all() and depth >= self.depth and most >= self.most
+        prove(is_root, "the last claim is not about all rows, or about smaller trees than the statement")
+        return bound + self.base
+
+    def check_claim(self, numbers):
+        width = 6 if self.row_use or self.leaves else 4
+        prove(len(numbers) > 4 and len(numbers) > 4 + numbers[3], "the line is too short")
+        depth, most, bound, length = numbers[:4]
+        literals, many, entries = numbers[4 : 4 + length], numbers[4 + length], numbers[5 + length :]
+        prove(max(depth, length) <= MOST_DEPTH and max(bound, most) < LIMIT, "a number of the line is out of range")
+        prove(len(entries) == width * many, "the line has the wrong length")
+        rows, reached = np.ones(len(self.count), dtype=bool), [self.unit] * int(self.first[-1])
         for literal in literals:
-            rows &= self.yes(literal // 2) == bool(literal % 2)
-        return rows
+            prove(literal < 2 * len(reached), "a test does not exist")
+            rows &= self.yes(literal // 2, self.rank) == bool(literal % 2)
+        is_split = depth > self.deepest
+        prove(self.best(rows, 0 if is_split else depth, most) >= bound, "a leaf, or a tree of depth 2, costs less")
+        prove(is_split or not many, "a claim that is recomputed has no entries")
+        for at in range(0, len(entries), width):
+            low, high, *some, yes, no = entries[at : at + width]
+            prove(low <= high < len(reached), "a test does not exist")
+            fewest, larger = some or (0, most)  # what the yes side uses
+            self.check_entry((depth - 1, bound, rows), (low, high), ((yes, larger), (no, most - fewest)))
+            for test in range(low, high + 1):  # a test is covered for all uses below what is reached
+                reached[test] = max(reached[test], larger + 1) if fewest <= reached[test] else reached[test]
+        if is_split and most >= 2 * self.unit:
+            self.check_cover(rows, [each > most - self.unit for each in reached])
+        return depth, most, bound, np.packbits(rows)
 
+    def check_entry(self, claim, tests, sides):
+        """Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of
+        its last test, because all yes sides in between contain the former and all no sides contain the latter."""
+        (depth, bound, rows), (low, high) = claim, tests
+        while low <= high:
+            family = int(np.searchsorted(self.first, low, side="right")) - 1
+            last = min(high, int(self.first[family + 1]) - 1)
+            yes, no = rows & self.yes(low, self.rank), rows & ~self.yes(last, self.rank)
+            prove(self.support == 1 or not (rows & ~yes & ~no).any(), "cuts of an entry differ, and leaves need rows")
+            have = self.evidence(depth, yes, *sides[0])
+            have += self.evidence(depth, no, *sides[1]) if have < bound else 0
+            prove(have >= bound, f"the two sides of the tests {low} to {last} do not add up to the bound")
+            low = last + 1
 
-def ranked(column, kind, rest, missing_yes, missing):
-    """For every row the number of cuts below its value, and the number of cuts."""
-    if kind == b"words":
-        words = set(rest)
-        return [0 if cell in words else 1 for cell in column], 1
-    value = {cell: number(cell) for cell in set(column) - set(missing)}
-    cuts = sorted(set(value.values()))[:-1] if kind == b"every" else rest
-    place = {cell: bisect_left(cuts, x) for cell, x in value.items()}
-    return [place.get(cell, 0 if missing_yes else len(cuts)) for cell in column], len(cuts)
+    def evidence(self, depth, rows, code, most):
+        """A bound on these rows: 0 trivial, 1 recomputed, n: claim n - 2 by rule SIMILARITY."""
+        if code < 2:
+            return self.best(rows, depth, most) if code else self.price
+        prove(code - 2 < len(self.claims), "a reference does not point backwards")
+        other_depth, other_most, bound, packed = self.claims[code - 2]
+        theirs = np.unpackbits(packed, count=len(rows)).astype(bool)
+        lost = theirs & ~rows
+        less, used = self.loss[lost].sum(axis=0).tolist()
+        most = most if self.row_use else min(most, 2**depth)
+        prove(other_depth >= depth and other_most >= most + used, "a reference is about smaller trees")
+        prove(self.support == 1 or not (rows & ~theirs).any(), "leaves need rows: a reference must be about a superset")
+        prove(self.classes or not lost.any(), "with a squared loss, a reference must be about a subset")
+        return max(self.price, bound - less)
 
+    def check_cover(self, rows, covered):
+        """Every test is covered, or leaves too few rows on one side."""
+        for test in np.flatnonzero(~np.array(covered)):
+            yes = rows & self.yes(test, self.rank)
+            prove(
+                min(self.count[yes].sum(), self.count[rows & ~yes].sum()) < self.support, f"test {test} is not covered"
+            )
 
-def cost_matrix(h, table, a):
-    """rows x classes of Python's whole numbers; for a squared loss rows x 1, the weights."""
-    weights = np.ones(h.rows, dtype=object)
-    if a.weight is not None:
-        weights[:] = [scaled(cell, a.scale) for cell in table[a.weight]]
-    matrix = np.zeros((h.rows, len(h.classes)), dtype=object) if h.classes else np.ones((h.rows, 1), dtype=object)
-    for costs, conditions in a.costs:
-        holds = np.ones(h.rows, dtype=bool)
-        for column, words in conditions:
-            holds &= np.array([cell in words for cell in table[column]])
-        matrix[holds] += np.array(costs, dtype=object)
-    bounded(int(abs(matrix).max()))
-    a.matrix = matrix * weights[:, None]
-    bounded(int(abs(a.matrix).max(axis=1).sum()) + a.price * h.rows)
+    def route(self, tree):
+        """The number of the leaf of every row, and the class of every leaf; the tree must keep the limits."""
+        at, labels, leaf, tree = 0, [], np.zeros(self.rows, dtype=int), [whole(x) for x in tree]
+        todo = [(np.ones(self.rows, dtype=bool), 0)]
+        while todo:
+            rows, depth = todo.pop()
+            prove(at < len(tree) and -max(1, self.classes) <= tree[at] < self.first[-1], "a tree cannot be read")
+            node, at = tree[at], at + 1
+            if node >= 0:
+                prove(depth < self.depth, "a tree is too deep")
+                yes = self.yes(node, self.all_rank)
+                todo += [(rows & ~yes, depth + 1), (rows & yes, depth + 1)]
+                continue
+            prove(rows.sum() >= self.support, "a leaf has too few rows")
+            leaf[rows] = len(labels)
+            labels.append(-1 - node)
+        prove(at == len(tree), "a tree cannot be read")
+        prove(not self.leaves or len(labels) <= self.leaves, "a tree has too many leaves")
+        return leaf, np.array(labels)
 
+    def values_of(self, tree):
+        """The value of every goal and of the requirement."""
+        leaf, labels = self.route(tree)
+        if not self.classes:
+            return [sum(int(self.leaf(self.all_vector[leaf == i].sum(axis=0))) for i in range(len(labels)))]
+        rows, amounts = np.arange(self.rows), self.goals + self.require
+        return [int(a.matrix[rows, labels[leaf]].sum()) + a.price * len(labels) for a in amounts]
 
-def combined(h):
-    """Price, factors of the goals, and one vector of costs per row. A goal outweighs all later ones: its factor is that
-    of the next one times one more than the range of the next one."""
-    amounts, by = h.goals + h.require, [1] * len(h.goals)
-    for i in range(len(by) - 1, 0, -1):
-        spread = int((amounts[i].matrix.max(axis=1) - amounts[i].matrix.min(axis=1)).sum())
-        by[i - 1] = bounded(by[i] * (spread + amounts[i].price * (h.rows - 1) + 1))
-    each = [bounded(f * h.divisor) for f in by] + [h.multiplier if h.goals else 1] * len(h.require)
-    price = sum(f * a.price for f, a in zip(each, amounts, strict=True))
-    total = sum(f * a.matrix for f, a in zip(each, amounts, strict=True))
-    bounded(int(abs(total).max(axis=1).sum()) + price * h.rows)
-    return price, by, total.astype(np.int64)
+    def check_forest(self, proved):
+        """The margin of the forest at r, less what rows fall short of it, and the bound of the dual prices."""
+        value, bound, r = self.stated
+        votes, rows, total = np.zeros((self.rows, self.classes), dtype=np.int64), np.arange(self.rows), 0
+        for weight, *tree in self.trees:
+            total += whole(weight, 1, MOST_VOTES)
+            need(total <= MOST_VOTES, "a whole number is out of range")
+            leaf, labels = self.route(tree)
+            votes[rows, labels[leaf]] += int(weight)
+        own = votes[rows, self.label]
+        votes[rows, self.label] = 0
+        short = sum(np.maximum(0, r - own + votes.max(axis=1)) * self.counts)
+        enough = abs(r) <= total and value <= r and self.divisor * (r - value) >= self.penalty * short
+        prove(enough, "the forest does not have the margin that is stated")
+        prove((self.paid - proved) * total <= bound * self.paid, "the claims do not prove the bound on margins")
+        return f"the forest has a margin of at least {value} / {total}, and no forest has more than {bound} / {total}"
 
-
-def squares(h, table):
-    """Price, factor, and for every row its weight, weight * target and weight * target^2."""
-    targets = [scaled(cell, h.scale) for cell in table[h.target]]
-    shifted = np.array([x - sum(targets) // h.rows for x in targets], dtype=object)  # no constant changes the loss
-    weight = h.goals[0].matrix[:, 0]
-    need(min(weight) >= 0 and sum(weight * abs(shifted)) < 2**31, "squares are too large, or a weight is negative")
-    bounded(sum(weight * shifted * shifted) + h.goals[0].price * h.rows)
-    vector = np.stack([weight, weight * shifted, weight * shifted * shifted], axis=1).astype(np.int64)
-    return h.goals[0].price, [1], vector
-
-
-# Rule DEPTH2: the exact best of depth at most two.
-
-
-def best(p, rows, depth, leaves, cap):
-    """The least cost on these rows of a tree of depth <= 2, or a number from `cap` on if that costs more."""
-    index = np.flatnonzero(rows)
-    if p.h.support > 1 and p.count[index].sum() < p.h.support:
-        return LIMIT
-    least = int(p.leaf(p.vector[index].sum(axis=0)))
-    if depth == 0 or leaves == 1 or not len(index):
-        return least
-    if p.matrix is not None:
-        return min(least, pairs(p, index, leaves if depth > 1 else 2))
-    if depth == 1:
-        return min(stumps(p, index))
-    least = min(least, cap)
-    for family in range(len(p.rank)):
-        least = one_family(p, index, family, leaves, least)
-    return least
-
-
-def pairs(p, index, leaves):
-    """The best of two up to four leaves, from the sums of all pairs of tests."""
-    x, columns = p.matrix[index], [*p.vector[index].T, p.count[index]]
-    both = np.stack([x.T @ (x * column[:, None]) for column in columns], axis=-1)
-    one = np.stack([column @ x for column in columns], axis=-1)
-    everything = np.array([column.sum() for column in columns], dtype=np.float64)
-
-    def cell(sums):  # above every other cost where too few rows are
-        return np.where(sums[..., -1] < p.h.support, LIMIT, p.leaf(sums[..., :-1]))
-
-    yes, no = cell(one), cell(everything - one)
-    least = (yes + no).min(initial=LIMIT)
-    first, second = one[:, None, :], one[None, :, :]
-    yes_split = (cell(both) + cell(first - both)).min(axis=1, initial=2 * LIMIT)
-    no_split = (cell(second - both) + cell(everything - first - second + both)).min(axis=1, initial=2 * LIMIT)
-    if leaves > 2:
-        least = min(least, (yes_split + no).min(initial=LIMIT), (yes + no_split).min(initial=LIMIT))
-    return int(min(least, (yes_split + no_split).min(initial=LIMIT)) if leaves > 3 else least)
-
-
-def stumps(p, index):
-    """The cost of a leaf, and the least cost of two leaves."""
-    vector, count, least = p.vector[index], p.count[index], LIMIT
-    everything = vector.sum(axis=0)
-    for family in range(len(p.rank)):
-        places, size = p.rank[family][index], p.first[family + 1] - p.first[family]
-        if not size or not len(index):
-            continue
-        sums = np.stack([np.bincount(places, column, size + 1) for column in vector.T], axis=-1)
-        left = np.cumsum(sums, axis=0)[:size].astype(np.int64)
-        rows = np.cumsum(np.bincount(places, count, size + 1))[:size]
-        few = np.minimum(rows, count.sum() - rows) < p.h.support
-        least = min(least, int(np.where(few, LIMIT, p.leaf(left) + p.leaf(everything - left)).min()))
-    return int(p.leaf(everything)), least
-
-
-def one_family(p, index, family, leaves, least):
-    """The best tree of depth two with a test of this family at the root, if it costs less than `least`.
-
-    A value v at one cut is a bound of v minus the cost of the rows in between for every later cut: the no side loses
-    these rows and the yes side only gains. So cuts are skipped that cannot be better than the best so far.
-    """
-    places = p.rank[family][index]
-    cuts = [cut for cut in np.unique(places)[:-1] if cut < p.first[family + 1] - p.first[family]]
-    until = [int(p.loss[index[places <= cut]].sum()) for cut in cuts]
-    floor = -LIMIT  # the value at the last cut that was not skipped, less what has moved since
-    for at, cut in enumerate(cuts):
-        if p.h.support == 1 and p.h.classes and floor - until[at] >= least:
-            continue
-        yes, no = index[places <= cut], index[places > cut]
-        if min(p.count[yes].sum(), p.count[no].sum()) < p.h.support:
-            continue
-        (one, two), (other_one, other_two) = stumps(p, yes), stumps(p, no)
-        sums = [one + other_one, two + other_one, one + other_two, two + other_two]
-        value = min(sums[: 1 if leaves < 3 else 3 if leaves < 4 else 4])
-        least, floor = min(least, value), value + until[at]
-    return least
-
-
-# The claims: depth, leaves, bound and literals, each of which follows from the rows and from earlier claims.
-
-
-def check_claims(p, lines, many):
-    complete = len(lines) > many and lines[many] == b"end" and not any(lines[many + 1 :])
-    prove(complete, "the file does not end after the number of claims that it states")
-    prove(many, "there is no claim")
-    claims = []
-    for at, line in enumerate(lines[:many]):
-        need(re.fullmatch(rb"\d{1,16}(?: \d{1,16})*", line), f"claim {at} is not a line of whole numbers")
-        try:
-            claims.append(check_claim(p, claims, [int(x) for x in line.split(b" ")]))
-        except Rejected as fault:
-            raise Rejected(f"claim {at}: {fault}") from None
-    return claims[-1]
-
-
-def check_claim(p, claims, numbers):
-    limited = p.h.leaves > 0
-    start, width = (4, 6) if limited else (3, 4)
-    prove(len(numbers) >= start, "the line is too short")
-    depth, leaves = numbers[0], numbers[1] if limited else MOST_LEAVES
-    bound, length = numbers[start - 2 : start]
-    in_range = depth <= MOST_DEPTH and 1 <= leaves <= MOST_LEAVES and bound < LIMIT and length <= MOST_DEPTH
-    prove(in_range and start + length < len(numbers), "a number of the line is out of range")
-    literals, many = numbers[start : start + length], numbers[start + length]
-    prove(len(numbers) == start + length + 1 + width * many, "the line has the wrong length")
-    prove(all(literal < 2 * p.first[-1] for literal in literals), "a test does not exist")
-    claim, rows = (depth, leaves, bound, literals), p.rows_of(literals)
-    if depth <= 2:
-        prove(not many and best(p, rows, depth, leaves, bound) >= bound, "the best tree of this depth costs less")
-        return claim
-    prove(best(p, rows, 0, 1, 0) >= bound, "a single leaf costs less than the bound")
-    wanted = (1 << leaves) - 2 if limited else 1  # bit l: the yes side has l leaves
-    covered = [0] * int(p.first[-1])
-    for at in range(start + length + 1, len(numbers), width):
-        low, high, *some, yes, no = numbers[at : at + width]
-        fewest, most = some if limited else (1, 1)
-        exist = low <= high < p.first[-1] and 1 <= fewest <= most < max(2, leaves)
-        prove(exist, "an entry names tests or leaves that do not exist")
-        allowed = (most, leaves - fewest) if limited else (MOST_LEAVES, MOST_LEAVES)
-        check_entry(p, claims, claim, rows, (low, high), (yes, no), allowed)
-        for test in range(low, high + 1):
-            covered[test] |= (2 << most) - (1 << fewest) if limited else 1
-    if wanted:
-        check_cover(p, rows, [mask & wanted == wanted for mask in covered])
-    return claim
-
-
-def check_entry(p, claims, claim, rows, tests, codes, allowed):
-    """Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of its
-    last test, because all yes sides in between contain the former and all no sides contain the latter."""
-    (low, high), bound = tests, claim[2]
-    while low <= high:
-        family = int(np.searchsorted(p.first, low, side="right")) - 1
-        last = min(high, int(p.first[family + 1]) - 1)
-        prove(low == last or p.h.support == 1, "an entry covers several cuts, and leaves need rows")
-        have = evidence(p, claims, claim[0] - 1, rows & p.yes(low), codes[0], allowed[0], bound)
-        if have < bound:
-            have += evidence(p, claims, claim[0] - 1, rows & ~p.yes(last), codes[1], allowed[1], bound - have)
-        prove(have >= bound, f"the two sides of the tests {low} to {last} do not add up to the bound")
-        low = last + 1
-
-
-def evidence(p, claims, depth, rows, code, leaves, cap):
-    """A bound on these rows: 0 trivial, 1 recomputed, n: claim n - 2 by rule SIMILARITY."""
-    if code == 0:
-        return p.price
-    if code == 1:
-        prove(depth <= 2, "a side that is deeper than two cannot be recomputed")
-        return best(p, rows, depth, leaves, cap)
-    prove(code - 2 < len(claims), "a reference does not point backwards")
-    other_depth, other_leaves, bound, literals = claims[code - 2]
-    large = other_depth >= depth and other_leaves >= min(leaves, 2**depth)
-    prove(large, "a reference is about smaller trees")
-    theirs = p.rows_of(literals)
-    prove(p.h.support == 1 or not (rows & ~theirs).any(), "leaves need rows, so a reference must be about a superset")
-    prove(p.h.classes or not (theirs & ~rows).any(), "with a squared loss, a reference must be about a subset")
-    return max(p.price, bound - int(p.loss[theirs & ~rows].sum()))
-
-
-def check_cover(p, rows, covered):
-    """Every test is covered, or splits nothing, or splits these rows as a covered one, or its complement, does."""
-    if all(covered):
-        return
-    index = np.flatnonzero(rows)
-
-    def canonical(test):
-        yes = p.yes(test)[index]
-        return np.packbits(yes ^ yes[:1]).tobytes()
-
-    known = {canonical(test) for test, is_covered in enumerate(covered) if is_covered}
-    for test in (test for test, is_covered in enumerate(covered) if not is_covered):
-        yes = p.yes(test)[index]
-        fewer = min(p.count[index][yes].sum(), p.count[index][~yes].sum())
-        prove(fewer < p.h.support or canonical(test) in known, f"test {test} is not covered")
-
-
-# The statement.
-
-
-def check_tree(p):
-    """The tree keeps the limits; returns its value of every goal and requirement."""
-    h, at, leaves = p.h, 0, 0
-    values = [0] * len(h.goals + h.require)
-    todo = [(np.ones(h.rows, dtype=bool), 0)]
-    while todo:
-        rows, depth = todo.pop()
-        prove(at < len(h.tree) and -max(1, len(h.classes)) <= h.tree[at] < p.first[-1], "the tree cannot be read")
-        node, at = h.tree[at], at + 1
-        if node >= 0:
-            prove(depth < h.depth, "the tree is too deep")
-            yes = p.yes(node, p.all_rank)
-            todo += [(rows & ~yes, depth + 1), (rows & yes, depth + 1)]
-            continue
-        leaves += 1
-        prove(rows.sum() >= h.support, "a leaf of the tree has too few rows")
-        for i, a in enumerate(h.goals + h.require):
-            costs = int(a.matrix[rows, -1 - node].sum()) + a.price if h.classes else 0
-            values[i] += costs if h.classes else int(p.leaf(p.all_vector[rows].sum(axis=0)))
-    prove(at == len(h.tree), "the tree cannot be read")
-    prove(not h.leaves or leaves <= h.leaves, "the tree has too many leaves")
-    return values
-
-
-def check(data, certificate):
-    """What was verified, in a sentence; Rejected or Unsupported otherwise."""
-    lines = Lines(certificate.split(b"\n"))
-    h = read_header(lines)
-    many = whole(lines.must(b"claims")[0], 0)
-    p = Problem(h, read_data(data, h))
-    depth, leaves, bound, literals = check_claims(p, lines.lines[lines.at :], many)
-    is_root = not literals and depth >= h.depth and leaves >= (h.leaves or MOST_LEAVES)
-    prove(is_root, "the last claim is not about all rows, or about smaller trees than the statement")
-    proved = bound + p.base
-    if h.claim == b"infeasible":
-        prove(proved > h.limit, f"the claims prove at least {proved}, which the requirement allows")
-        return f"no tree meets the requirement: every tree costs at least {proved}, and {h.limit} is allowed"
-    values = check_tree(p) if h.tree else []
-    prove(not values or not h.require or values.pop() <= h.limit, "the tree does not meet the requirement")
-    prove(values == h.values and (values or h.claim == b"bound"), "the tree does not have the values that are stated")
-    wanted = h.bound if h.claim == b"bound" else sum(f * v for f, v in zip(p.factors, values, strict=True))
-    # A better tree would have a combined value of at most wanted - 1, because values are whole numbers.
-    enough = proved > h.divisor * (wanted - 1) + h.multiplier * h.limit
-    prove(enough, f"the claims prove at least {proved}, which is not enough for the statement")
-    if h.claim == b"optimal":
-        return f"the tree is optimal: its value is {' '.join(map(str, values))}, and no tree has a smaller one"
-    return f"no tree has a value below {wanted}" + (f"; the tree has {values[0]}" if values else "")
+    def check(self):
+        """What was verified, in a sentence."""
+        proved, allowed = self.check_claims(), sum(a.factor for a in self.require) * self.limit
+        if self.claim == b"margin":
+            return self.check_forest(proved)
+        if self.claim == b"infeasible":
+            prove(proved > allowed, f"the claims prove at least {proved}, which the requirement allows")
+            return f"no tree meets the requirement: every tree costs at least {proved}"
+        need(len(self.trees) <= 1 and (self.trees or self.claim == b"bound"), "there is not exactly one tree")
+        found = self.values_of(self.trees[0]) if self.trees else []
+        prove(not found or not self.require or found.pop() <= self.limit, "the tree does not meet the requirement")
+        prove(found == self.values, "the tree does not have the values that are stated")
+        wanted = sum(a.factor * x for a, x in zip(self.goals, self.stated or found, strict=True))
+        # A better tree would stay below by at least the factor of the last goal, because values are whole numbers.
+        enough = proved > wanted - self.goals[-1].factor + allowed
+        prove(enough, f"the claims prove at least {proved}, which is not enough for the statement")
+        if self.claim == b"optimal":
+            return f"the tree is optimal: its value is {' '.join(map(str, found))}, and no tree has a smaller one"
+        return f"no tree has a value below {self.stated[0]}" + (f"; the tree has {found[0]}" if found else "")
 
 
 def main(arguments):
@@ -552,15 +466,14 @@ def main(arguments):
         need(len(arguments) == 2, "use: checker.py data.csv proof.cert.gz, or - for a certificate from standard input")
         data = Path(arguments[0]).read_bytes()
         certificate = sys.stdin.buffer.read() if arguments[1] == "-" else Path(arguments[1]).read_bytes()
-        if certificate.startswith(b"\x1f\x8b"):
-            certificate = gzip.decompress(certificate)
-        print(f"verified: {check(data, certificate)}")
+        certificate = gzip.decompress(certificate) if certificate.startswith(b"\x1f\x8b") else certificate
+        print("verified:", Checker(data, certificate).check())
         return 0
     except Rejected as fault:
-        print(f"rejected: {fault}")
+        print("rejected:", fault)
         return 1
     except (Unsupported, OSError, EOFError, zlib.error) as fault:
-        print(f"unsupported: {fault}")
+        print("unsupported:", fault)
         return 2
 
 

@@ -32,6 +32,7 @@ def main() -> None:
     write("cases/multiplexer.csv", ["a0", "a1", "d0", "d1", "d2", "d3", "noise", "out"], multiplexer())
     write("cases/messages.csv", ["offer", "money", "meeting", "links", "capitals", "length", "spam"], messages())
     write("cases/machines.csv", ["load", "heat", "vibration", "age", "oil", "line", "repair"], machines())
+    write("cases/treatment.csv", ["age", "severity", "kidney", "arm", "days", "gain_treat", "gain_wait"], treatment())
     write("deep/loans.csv", ["income", "debt", "years", "purpose", "late", "default"], loans())
 
 
@@ -137,6 +138,28 @@ def medical() -> Iterable[Sequence[object]]:
         glucose, insulin = 10 * chance.randint(7, 20), 25 * chance.randint(1, 14)
         score = 1.6 * (glucose > 140) + 1.4 * (insulin > 200) + 0.8 * (bmi > 31) + 0.6 * (age > 50)
         yield age, bmi, pressure, glucose, insulin, sleep, "ill" if score + chance.gauss(0, 0.5) > 2.2 else "well"
+
+
+def treatment() -> Iterable[Sequence[object]]:
+    """A randomized trial: days gained, and the doubly robust score of each arm for every patient."""
+    chance = random.Random(21)
+    patients = []
+    for _ in range(500):
+        age, severity, kidney = 5 * chance.randint(5, 17), chance.randint(1, 5), chance.choice(["good", "good", "poor"])
+        arm = "treat" if chance.random() < 0.5 else "wait"
+        effect = 6 if severity >= 3 and kidney == "good" else -3
+        days = 20 - 2 * severity + (effect if arm == "treat" else 0) + chance.gauss(0, 3)
+        patients.append((age, severity, kidney, arm, round(days, 1)))
+    means = {}
+    for arm, severity in itertools.product(("treat", "wait"), range(1, 6)):
+        alike = [each[4] for each in patients if each[3] == arm and each[1] == severity]
+        means[arm, severity] = sum(alike) / len(alike)
+    for age, severity, kidney, arm, days in patients:
+        scores = []
+        for other in ("treat", "wait"):
+            mean = means[other, severity]
+            scores.append(round(mean + (days - mean) / 0.5 * (arm == other), 3))
+        yield age, severity, kidney, arm, days, *scores
 
 
 def released() -> Iterable[Sequence[object]]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 CASES = Path(__file__).parent / "cases"
-NAMES = ("credit", "medical", "recidivism", "demand", "customers", "multiplexer", "messages", "machines")
+NAMES = ("credit", "medical", "treatment", "recidivism", "demand", "customers", "multiplexer", "messages", "machines")
 
 
 def page(name: str) -> str:

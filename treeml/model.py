@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from treeml.solving.why import Why
     from treeml.studies.compare import Comparison
     from treeml.studies.tree_sets.tree_set import TreeSet
+    from treeml.studies.tuning import Tuned
     from treeml.trees.tree import Tree
 
 
@@ -49,6 +50,7 @@ class Model(Statements):
         start: Tree | str | Path | Any = None,
         weight: Any = None,
         untrusted: bool = False,
+        cluster: str | None = None,
     ) -> Result:
         """Find the best tree or forest for `data` (a path, a frame, or X with `y`), or for the file the model names.
 
@@ -63,6 +65,7 @@ class Model(Statements):
         - start: a Tree, the path of one, or a fitted tree of scikit-learn
         - progress: show a bar, in a notebook under the cell; on_progress: a function called with every step instead
         - untrusted: confine what the model reads to its folder, and limit what it may use (SECURITY.md)
+        - cluster: the address of a Dask scheduler, over whose workers the search is spread (docs/large-data.md)
         """
         from treeml.solving import pipeline
         from treeml.solving.progress import progress_shown
@@ -79,6 +82,7 @@ class Model(Statements):
             start=start,
             weight=weight,
             untrusted=untrusted,
+            cluster=cluster,
         )
         if not progress:
             return pipeline.solve(self, data, y, asked, on_progress)
@@ -133,6 +137,50 @@ class Model(Statements):
             self, data, backends, y=y, options=asked, parallel=parallel, repeat=repeat, on_progress=on_progress
         )
 
+    def tune(
+        self,
+        data: Any = None,
+        y: Any = None,
+        *,
+        depth: Sequence[int] | str | None = None,
+        price: Sequence[float] | str | None = None,
+        support: Sequence[int | str] | str | None = None,
+        tolerance: Sequence[float] | str | None = None,
+        params: Mapping[str, Sequence[Any] | str] | None = None,
+        folds: int | None = None,
+        measure: str | None = None,
+        rule: str = "1-SE",
+        backend: str | None = None,
+        within: float | str | None = None,
+        threads: int | None = None,
+        seed: int | None = None,
+        memory: int | str | None = None,
+        untrusted: bool = False,
+    ) -> Tuned:
+        """Choose the size of the tree by cross-validation, and solve for all rows with that size.
+
+        >>> tuned = model.tune("heart.csv", depth=[1, 2, 3], support="5, 10")
+        >>> print(tuned.settings, tuned.result.tree)
+
+        - depth, support: limits; price: per leaf, in the unit of the goal; tolerance: the limit on fairness gaps;
+          params: values of the model's params. Values are a sequence, or text as in `treeml sweep`: "1..4", "0..5%"
+        - folds: 5, or those of the model's `validate`; seed: also that of the folds
+        - measure: what unseen rows are measured by; by default the measure of the goal, or else accuracy or mean loss
+        - rule: "1-SE" (the smallest tree within one standard error of the best), or "best"
+        - the other arguments are those of `solve`, and apply to every tree
+        """
+        from treeml.studies.sweep import texts_of
+        from treeml.studies.tuning import tune
+
+        if rule not in ("1-SE", "best"):
+            raise ValueError(f'rule is "1-SE" or "best", not {rule!r}')
+        given = {"depth": depth, "price": price, "support": support, "tolerance": tolerance, **(params or {})}
+        choices = {name: texts_of(values) for name, values in given.items() if values is not None}
+        asked = RunOptions(
+            backend=backend, within=within, seed=seed, threads=threads, memory=memory, untrusted=untrusted
+        )
+        return tune(self, data, y, choices, folds=folds, measure=measure, take_best=rule == "best", options=asked)
+
     def trees(
         self,
         data: Any = None,
@@ -152,7 +200,7 @@ class Model(Statements):
         >>> model = tml.parse("predict disease minimize errors require depth <= 2")
         >>> trees = model.trees("heart.csv", slack="1 rows")
         >>> trees.count, trees.complete
-        (15, True)
+        (12, True)
         >>> trees.where("leaves <= 3").best_by("parity_gap(sex)")
 
         - most: the best so many trees; slack: trees within this distance of the best value, as text such as "2%" (of
@@ -291,6 +339,7 @@ def solve(
     start: Tree | str | Path | Any = None,
     weight: Any = None,
     untrusted: bool = False,
+    cluster: str | None = None,
 ) -> Result:
     """Find the best tree or forest for a model; the arguments are those of `Model.solve`.
 
@@ -312,4 +361,5 @@ def solve(
         start=start,
         weight=weight,
         untrusted=untrusted,
+        cluster=cluster,
     )

@@ -6,17 +6,18 @@
     minimize error_rate + price * leaves
 
 `--data` names a variable that holds a frame, or a file. A param takes the value of the variable of its name, if that is
-a number or text; `--set` takes precedence. The result is bound to the name that is given.
+a number or text; `--set` takes precedence. The result is bound to the name that is given. A mistake is an exception, so
+that "Run All" stops at it; it is shown without a traceback, with the cell as it should read if that is known.
 """
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
-from html import escape
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import SpecError
+from treeml.lang.render import apply_fixes, render
 from treeml.lang.syntax import Param
 from treeml.model import Model, parse
 
@@ -33,7 +34,7 @@ def load_ipython_extension(ipython: Any) -> None:
         try:
             return solve_cell(line, cell, ipython.user_ns)
         except SpecError as error:
-            return _Mistakes(str(error))
+            raise CellError(error.diagnostics) from error
 
     ipython.register_magic_function(treeml, "cell", "treeml")
 
@@ -104,14 +105,17 @@ def _params(model: Model) -> list[str]:
     return [statement.name for statement in model.statements if isinstance(statement, Param)]
 
 
-class _Mistakes:
-    """The mistakes of a cell, shown without a traceback."""
+class CellError(SpecError):
+    """The mistakes of a cell. IPython shows them without a traceback."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __str__(self) -> str:
+        # `treeml check --fix` repairs files; here the repaired cell is shown instead.
+        shown = [render(replace(diagnostic, fix=())) for diagnostic in self.diagnostics]
+        sources = {fix.span.source.text: fix.span.source for each in self.diagnostics for fix in each.fix}
+        for source in sources.values():
+            shown.append(f"the cell, repaired:\n\n{apply_fixes(source, self.diagnostics).strip()}")
+        return "\n\n".join(shown)
 
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.text)}</pre>"
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of the exception."""
+        return str(self).splitlines()

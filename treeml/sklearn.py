@@ -8,5 +8,13 @@ from treeml.estimators.classifier import OptimalTreeClassifier
 from treeml.estimators.clusterer import TreeClusterer
 from treeml.estimators.forest import OptimalForestClassifier
 from treeml.estimators.regressor import OptimalTreeRegressor
+from treeml.estimators.showing import export_text, plot_tree
 
-__all__ = ["OptimalForestClassifier", "OptimalTreeClassifier", "OptimalTreeRegressor", "TreeClusterer"]
+__all__ = [
+    "OptimalForestClassifier",
+    "OptimalTreeClassifier",
+    "OptimalTreeRegressor",
+    "TreeClusterer",
+    "export_text",
+    "plot_tree",
+]

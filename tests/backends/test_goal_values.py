@@ -35,8 +35,6 @@ GOALS = [
 @pytest.mark.parametrize(("target", "goal", "step"), GOALS)
 @pytest.mark.parametrize("seed", range(3))
 def test_only_better_trees_are_wanted(target: str, goal: str, step: Fraction, kernel: str, seed: int) -> None:
-    if (kernel, target, goal) == ("numeric", "amount", "minimize absolute_loss"):
-        pytest.skip("the numeric kernel has no absolute loss")
     other = "amount" if target == "label" else "label"
     spec = f"predict {target} {goal} require depth <= 2 solve with "
     data = frame(seed).drop(other)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from treeml.backends.contract import Deadline
-from treeml.backends.native.listing import Slack, TreeListing, listing_refusals
+from treeml.backends.native.listing import Slack, TreeListing
+from treeml.backends.native.listing_refusals import listing_refusals
 from treeml.problem import problem as problems
 from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Feature, Goal, Problem
@@ -277,5 +278,8 @@ def test_what_cannot_be_listed_is_refused_in_a_sentence() -> None:
     assert "add up over leaves" in next(iter(listing_refusals(depth_goal))).because
     other = Predicted(np.ones((problem.rows, 2), dtype=np.int64))
     coupled = problem.asking(problem.goals, (Bound(Sum(((ONE, other),)), ">=", ONE, "recall"),))
-    assert list(listing_refusals(coupled))
+    assert not list(listing_refusals(coupled))
+    assert "treefarms" in next(iter(listing_refusals(coupled, "treefarms"))).because
+    both = Bound(Sum(((ONE, other), (ONE, Leaves()))), ">=", ONE, "a sum of two measures")
+    assert "cannot bound" in next(iter(listing_refusals(problem.asking(problem.goals, (both,))))).because
     assert Routed(problem, Leaf(0)).leaves

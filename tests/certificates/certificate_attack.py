@@ -14,10 +14,12 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
 
 import certificate_cases as cases
+import forest_cases as forests
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICTS = {0: "verified", 1: "rejected", 2: "unsupported"}
@@ -36,7 +38,7 @@ def reference() -> ModuleType:
 
 def by_reference(checker: ModuleType, data: bytes, text: bytes) -> str:
     try:
-        checker.check(data, text)
+        checker.Checker(data, text).check()
     except checker.Rejected:
         return "rejected"
     except checker.Unsupported:
@@ -74,13 +76,13 @@ def changed(claims: list[list[int]], rng: random.Random) -> list[list[int]]:
             case 5:
                 claim[place] = rng.choice([0, 1, 2])
             case _:
-                claim[min(1, len(claim) - 1)] += rng.randint(1, 4)
+                claim[min(2, len(claim) - 1)] += rng.randint(1, 4)
     return claims
 
 
 def raised(case: cases.Case, claims: list[list[int]], rng: random.Random, base: int) -> list[list[int]]:
     """The bound of the last claim, and often of all claims, raised to what the false statement needs."""
-    place = 2 if case.leaves else 1
+    place = 2  # of the bound in a claim
     claims = [list(claim) for claim in claims]
     missing = max(0, cases.needed(case) - base - claims[-1][place])
     claims[-1][place] += missing
@@ -124,7 +126,7 @@ class Attack:
         self.rng, self.checker = random.Random(seed), reference()
         self.program = None if program is None else program.resolve()
         self.path = folder / "data.csv"
-        self.attempts = self.true = self.damaged = 0
+        self.attempts = self.true = self.damaged = self.forests = self.points = 0
 
     def verdict(self, case: cases.Case, text: bytes) -> str:
         return self.both(case.data(), text)
@@ -136,9 +138,14 @@ class Attack:
         stated = cases.with_statement(case, self.rng, cases.outcomes(case), is_true=True) if case.tests else None
         if stated is None:
             return
-        claims = cases.parsed(cases.prover_of(stated).prove(cases.needed(stated)).text)
+        claims, _, _ = cases.claims_of(stated, tuple(stated.values))
+        whole = stated.data(), cases.written(stated, claims)
+        made = forests.random_forest_case(self.rng) if self.rng.random() < 0.2 else None
+        if made is not None:
+            proved = made[0].prover().prove(10**9)
+            whole = made[0].data(), forests.with_bound(made[0], proved.bound).written(cases.parsed(proved.text))
         for _ in range(changes):
-            data, text = stated.data(), cases.written(stated, claims)
+            data, text = whole
             which = self.rng.random()
             data = corrupted(data, self.rng) if which < 0.4 else data
             text = corrupted(text, self.rng) if which > 0.3 else text
@@ -155,6 +162,9 @@ class Attack:
 
     def one_problem(self, changes: int) -> None:
         rng = self.rng
+        if rng.random() < 0.2:
+            self._forest(3 * changes)
+            return
         case = cases.random_case(rng)
         case.tests = [test for test in case.tests if test[3]]
         if not case.tests:
@@ -165,10 +175,11 @@ class Attack:
             stated = cases.with_statement(case, rng, found, is_true=False)
             if stated is None:
                 continue
-            prover = cases.prover_of(stated)
-            claims = cases.parsed(prover.prove(cases.needed(stated)).text)
+            claims, _, base = cases.claims_of(stated, min(cases.feasible(case, found), default=None))
+            if not claims:
+                continue
             for _ in range(changes):
-                attempt = changed(raised(stated, claims, rng, prover.base), rng)
+                attempt = changed(raised(stated, claims, rng, base), rng)
                 text = cases.written(stated, attempt)
                 self.attempts += 1
                 verdict = self.verdict(stated, text)
@@ -176,15 +187,44 @@ class Attack:
                     f"a false statement is accepted\n{stated.data().decode()}\n{text.decode()}"
                 )
 
+    def _forest(self, changes: int) -> None:
+        made = forests.random_forest_case(self.rng)
+        if made is None:
+            return
+        case, value, best = made
+        prover = case.prover()
+        proved = prover.prove(10**9)
+        claims = cases.parsed(proved.text)
+        true = forests.with_bound(case, proved.bound)
+        text = true.written(claims)
+        verdict = self.both(true.data(), text)
+        assert verdict == ("verified" if case.is_feasible() else "rejected"), (
+            f"{verdict}\n{true.data().decode()}\n{text.decode()}"
+        )
+        assert not case.is_feasible() or best <= Fraction(true.claim[1], sum(votes for votes, _ in true.trees))
+        assert true.claim[0] <= value * sum(votes for votes, _ in true.trees)
+        self.true += 1
+        self.forests += 1
+        for _ in range(changes):
+            false = forests.false_statement(true, best, self.rng)
+            attempt = [list(claim) for claim in claims]
+            attempt[-1][2] += self.rng.choice([0, 1, 20, 100, 10**4])
+            text = false.written(changed(attempt, self.rng))
+            self.attempts += 1
+            assert self.both(false.data(), text) != "verified", (
+                f"a false statement is accepted\n{false.data().decode()}\n{text.decode()}"
+            )
+
     def _true_statement(self, case: cases.Case, found: dict[tuple[int, ...], list[int]]) -> None:
         stated = cases.with_statement(case, self.rng, found, is_true=True)
         if stated is None:
             return
-        prover = cases.prover_of(stated)
-        proved = prover.prove(cases.needed(stated))
-        claims = cases.parsed(proved.text)
-        if proved.bound >= cases.needed(stated):
+        claims, bound, _ = cases.claims_of(stated, tuple(stated.values))
+        if not claims:
+            return
+        if bound >= cases.needed(stated):
             self.true += 1
+            self.points += stated.require is not None and not stated.multiplier[0]
             text = cases.written(stated, claims)
             verdict = self.verdict(stated, text)
             assert verdict == "verified", f"a true statement is {verdict}\n{stated.data().decode()}\n{text.decode()}"
@@ -194,9 +234,12 @@ class Attack:
             assert self.verdict(stated, text) == "rejected"
             if stated.claim == "optimal":
                 by, divisor = stated.multiplier
-                bound = (proved.bound - by * stated.limit - 1) // divisor + 1
+                bound = (bound - by * stated.limit - 1) // divisor + 1
                 weaker = replace(stated, claim=f"bound {bound}")
-                assert self.verdict(weaker, cases.written(weaker, claims)) == "verified"
+                verdict = self.verdict(weaker, cases.written(weaker, claims))
+                assert verdict == "verified", (
+                    f"{verdict}\n{weaker.data().decode()}\n{cases.written(weaker, claims).decode()}"
+                )
 
 
 def main() -> None:
@@ -216,6 +259,7 @@ def main() -> None:
         while attack.damaged < arguments.damaged:
             attack.corrupt_files(20)
     print(f"{attack.attempts} false statements, none accepted; {attack.true} true ones, all accepted")
+    print(f"of the true ones {attack.forests} forests and {attack.points} sets of points")
     print(f"{attack.damaged} damaged files, the same verdict from both checkers")
 
 

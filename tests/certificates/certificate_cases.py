@@ -8,10 +8,12 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 
 from treeml.native.certify import Prover, TreeShape
+from treeml.solving.certificates.points import closing_claims
 
 
 @dataclass
@@ -48,19 +50,18 @@ class Case:
         return ("\n".join(lines) + "\n").encode()
 
     def header(self) -> list[str]:
-        lines = ["treeml certificate 1", 'separator ","', f"rows {self.rows}", 'target "y"']
+        lines = ["treeml certificate 2", 'separator ","', f"rows {self.rows}", 'target "y"']
         lines += [f'class "c{label}"' for label in range(self.classes)]
         lines += [f"depth {self.depth}"]
         lines += [f"leaves {self.leaves}"] if self.leaves else []
         lines += [f"support {self.support}"] if self.support > 1 else []
         lines += ['missing "?"']
         lines += [f'test "{column}" {line}' for column, line, _, _ in self.tests]
-        for price, costs in self.goals:
-            lines += [f'goal price {price} weight "w" 10', *_costs(costs)]
+        for (price, costs), factor in zip(self.goals, combined(self)[2], strict=True):
+            lines += [f'goal {factor} price {price} weight "w" 10', *_costs(costs)]
         if self.require is not None:
-            lines += [f'require {self.limit} price {self.require[0]} weight "w" 10', *_costs(self.require[1])]
-        if self.multiplier != (0, 1):
-            lines += [f"multiplier {self.multiplier[0]} {self.multiplier[1]}"]
+            factor = 1 if self.claim == "infeasible" else self.multiplier[0]
+            lines += [f'require {self.limit} {factor} price {self.require[0]} weight "w" 10', *_costs(self.require[1])]
         lines += [f"claim {self.claim}"]
         lines += [f"tree {' '.join(map(str, self.tree))}"] if self.tree else []
         lines += [f"value {' '.join(map(str, self.values))}"] if self.values else []
@@ -71,7 +72,8 @@ class Case:
 
 
 def _costs(costs: list[list[int]]) -> list[str]:
-    return [f'cost {" ".join(map(str, vector))} when "y" "c{label}"' for label, vector in enumerate(costs)]
+    lines = [[f"cost {' '.join(map(str, vector))}", f'when "y" "c{label}"'] for label, vector in enumerate(costs)]
+    return [line for pair in lines for line in pair]
 
 
 def random_case(rng: random.Random) -> Case:
@@ -95,7 +97,10 @@ def random_case(rng: random.Random) -> Case:
         case.goals = case.goals[:1]
         case.require = _random_amount(rng, classes)
         case.limit = rng.randint(0, 6)
-        case.multiplier = (rng.randint(0, 3), rng.randint(1, 3))
+        case.multiplier = rng.choice([(0, 1), (0, 1), (0, 1), (1, 1), (2, 1), (1, 2), (3, 2)])
+        if case.multiplier == (0, 1):  # the claims limit the requirement: a set of points instead of a multiplier
+            case.leaves, case.depth = 0, min(case.depth, 3)
+            case.tests = [test for test in case.tests if len(test[3]) == 1]
     return case
 
 
@@ -113,11 +118,11 @@ def _random_test(
     missing = rng.random() < 0.5
     cuts = (
         sorted({x for x in known if x is not None})[:-1]
-        if kind == "every"
+        if kind == "every" and len({x for x in known if x is not None}) > 1
         else sorted(rng.sample([0.5, 1, 2, 2.2, 9], 2))
     )
     answers = [[missing if x is None else x <= cut for x in known] for cut in cuts]
-    line = "every" if kind == "every" else "cuts " + " ".join(map(str, cuts))
+    line = "cuts " + " ".join(map(str, cuts))
     return column, (name, line + (" missing" if missing else ""), [], answers)
 
 
@@ -173,12 +178,12 @@ def combined(case: Case) -> tuple[np.ndarray, int, list[int]]:
         assert case.require is not None
         return case.matrix(case.require[1]), case.require[0], []
     matrices = [case.matrix(costs) for _, costs in case.goals]
-    factors = [1]
+    by, divisor = case.multiplier
+    factors = [divisor]
     for (price, _), matrix in reversed(list(zip(case.goals[1:], matrices[1:], strict=True))):
         factors.insert(0, factors[0] * (int(np.ptp(matrix, axis=1).sum()) + price * (case.rows - 1) + 1))
-    by, divisor = case.multiplier
-    total = sum(f * divisor * m for f, m in zip(factors, matrices, strict=True))
-    price = sum(f * divisor * p for f, (p, _) in zip(factors, case.goals, strict=True))
+    total = sum(f * m for f, m in zip(factors, matrices, strict=True))
+    price = sum(f * p for f, (p, _) in zip(factors, case.goals, strict=True))
     if case.require is not None:
         total, price = total + by * case.matrix(case.require[1]), price + by * case.require[0]
     return total, price, factors
@@ -192,6 +197,29 @@ def prover_of(case: Case) -> Prover:
             cuts.append(len(answers))
     matrix, price, _ = combined(case)
     return Prover(np.array(places), cuts, matrix, TreeShape(case.depth, case.leaves, case.support, price))
+
+
+def claims_of(case: Case, best: tuple[int, ...] | None) -> tuple[list[list[int]], int, int]:
+    """Claims for a statement, what they prove, and their base; those of points are made for the true optimum."""
+    if case.multiplier[0] or case.claim == "infeasible" or case.require is None:
+        prover = prover_of(case)
+        proved = prover.prove(needed(case))
+        return parsed(proved.text), proved.bound, prover.base
+    if best is None:
+        return [], 0, 0
+    amounts = [
+        SimpleNamespace(matrix=case.matrix(costs), price=price) for price, costs in (case.goals[0], case.require)
+    ]
+    families = [
+        SimpleNamespace(place=np.array([int(not yes) for yes in answers[0]])) for _, _, _, answers in case.tests
+    ]
+    asked = SimpleNamespace(goals=amounts[:1], require=amounts[1], families=families, values=best, limit=case.limit)
+    asked.depth, asked.support = case.depth, case.support
+    closed = closing_claims(asked, float("inf"))  # type: ignore[arg-type]
+    if closed is None:
+        return [], 0, 0
+    base = best[0] - parsed(closed.text)[-1][2]
+    return parsed(closed.text), closed.bound, base
 
 
 def written(case: Case, claims: list[list[int]]) -> bytes:
@@ -233,8 +261,7 @@ def needed(case: Case) -> int:
     """The bound that the claims have to prove for the statement."""
     if case.claim == "infeasible":
         return case.limit + 1
-    wanted = int(case.claim.split()[1]) if case.claim.startswith("bound") else 0
-    if case.claim == "optimal":
-        wanted = sum(f * v for f, v in zip(combined(case)[2], case.values, strict=True))
-    by, divisor = case.multiplier
-    return divisor * (wanted - 1) + by * case.limit + 1
+    values = [int(case.claim.split()[1])] if case.claim.startswith("bound") else case.values
+    factors = combined(case)[2]
+    wanted = sum(f * v for f, v in zip(factors, values, strict=True))
+    return wanted - factors[-1] + case.multiplier[0] * case.limit + 1

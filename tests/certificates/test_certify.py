@@ -2,6 +2,10 @@
 
 import gzip
 import json
+import random
+import re
+import subprocess
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -95,8 +99,8 @@ def test_a_worse_tree_gets_a_bound(small: Path) -> None:
     model = tml.parse(MISSING + "predict y\nminimize errors\nrequire depth <= 2")
     worse = tml.parse(MISSING + "predict y\nminimize errors\nrequire depth <= 1").solve(small).tree
     best = model.solve(small)
-    dataset, _ = prepare(model, small)
-    made = certify(dataset, small, worse)
+    dataset, request = prepare(model, small)
+    made = certify(dataset, request, small, worse)
     assert made.claim == "bound"
     assert made.bound == best.objective < made.objective
 
@@ -183,3 +187,73 @@ def test_proofs_of_sat_under_the_same_command(tmp_path: Path) -> None:
     assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 0
     clauses.write_text("p cnf 2 2\n1 0\n-2 0\n")
     assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 5
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "predict y\nforbid split on w\nensemble by lpboost(nu = 0.3)\nmaximize margin\nrequire depth <= 2",
+        "predict y\nweight by w\nensemble by lpboost(nu = 0.5)\nmaximize margin\nrequire leaves <= 3",
+        "predict y\nforbid split on w\nensemble by hardmargin\nmaximize margin\nrequire depth <= 3",
+    ],
+)
+def test_forests(text: str, small: Path) -> None:
+    result, made = certified(MISSING + text, small)
+    assert made.claim == "margin"
+    assert made.objective is not None
+    assert made.bound is not None
+    assert abs(made.objective - Fraction(result.objective)) < Fraction(1, 10**9)
+    assert made.objective <= made.bound <= made.objective + Fraction(1, 10**5)
+
+
+def test_a_forest_from_a_file(small: Path, tmp_path: Path) -> None:
+    spec, kept, proof = tmp_path / "forest.tml", tmp_path / "forest.json", tmp_path / "forest.cert.gz"
+    spec.write_text(
+        f'data "{DATA}"\npredict disease\nensemble by lpboost(nu = 0.2)\nmaximize margin\nrequire depth <= 1\n'
+    )
+    tml.parse(spec.read_text()).solve(DATA).forest.write(kept)
+    run = CliRunner()
+    done = run.invoke(command, ["certify", str(spec), "--tree", str(kept), "-o", str(proof)])
+    assert done.exit_code == 0, done.output
+    assert "the forest has a margin of at least" in done.output
+    assert run.invoke(command, ["check-certificate", str(DATA), str(proof)]).exit_code == 0
+
+
+def test_other_forests_are_refused() -> None:
+    text = "predict disease\nensemble by mdboost(penalty = 2)\nmaximize margin\nrequire depth <= 1"
+    with pytest.raises(RefusedError) as refused:
+        tml.parse(text).solve(DATA).certify()
+    assert "forests of `mdboost` are not covered" in refused.value.diagnostics[0].notes[0]
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_points_close_the_gap_of_a_multiplier(depth: int, tmp_path: Path) -> None:
+    rng = random.Random(depth)
+    closed = 0
+    for number in range(8):
+        path = tmp_path / f"{number}.csv"
+        rows = [[rng.choice("01") for _ in range(6)] for _ in range(60)]
+        path.write_text("\n".join(["a,b,c,d,e,y", *map(",".join, rows)]) + "\n")
+        text = f'predict y\nminimize errors\nrequire depth <= {depth}\nrequire recall("1") >= {rng.randint(60, 95)}%'
+        result, made = certified(text, path)
+        assert result.is_optimal
+        assert made.claim == "optimal"
+        closed += any(re.fullmatch(rb"require -?\d+ 0", line) is not None for line in made.text.splitlines())
+    assert closed
+
+
+def test_files_of_version_1_are_unsupported(tmp_path: Path) -> None:
+    old = tmp_path / "old.cert"
+    old.write_text('treeml certificate 1\nseparator ","\n')
+    done = CliRunner().invoke(command, ["check-certificate", str(DATA), str(old)])
+    assert done.exit_code == 6
+    assert "not a certificate of version 2" in done.output
+
+
+def test_a_solve_that_asks_for_none_loads_nothing_of_it() -> None:
+    program = (
+        "import sys; import treeml as tml;"
+        f"tml.parse('predict disease minimize errors require depth <= 2').solve({str(DATA)!r});"
+        "sys.exit(any('certif' in name for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

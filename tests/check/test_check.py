@@ -117,7 +117,7 @@ def test_deep_example() -> None:
     assert found.data == "loans.csv"
     assert found.params == {"price": Fraction("0.001")}
     assert found.start == Method("cart", {"depth": 10})
-    assert found.improve == Method("subtrees", {"depth": 3, "rows": 5000, "rounds": 50})
+    assert found.improve == Method("subtrees", {"depth": 3, "rows": 5000, "rounds": 50, "starts": 1})
     assert found.improve_within == 20.0
     assert [backend.name for backend in found.backends] == ["native"]
     assert (found.within, found.gap, found.threads) == (600.0, Fraction(1, 100), 2)

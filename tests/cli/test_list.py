@@ -28,15 +28,16 @@ def run(*arguments: str) -> Result:
 def test_it_counts_and_shows_the_first_tree(spec: str) -> None:
     done = run(spec)
     assert done.exit_code == 0
-    assert done.stdout.startswith("8 trees, best value 0.235: every tree up to 0.24675")
+    assert done.stdout.startswith("5 trees, best value 0.235: every tree up to 0.24675 (trees of equal")
     assert "tree 0, value 0.235:" in done.stdout
     assert "tree 1" not in done.stdout
 
 
 def test_json_has_the_counts_and_the_trees(spec: str) -> None:
     found = json.loads(run(spec, "--json", "--show", "3").stdout)
-    assert (found["count"], found["complete"]) == (8, True)
-    assert sum(trees for _, trees in found["histogram"]) == 8
+    assert (found["count"], found["complete"]) == (5, True)
+    assert (found["written"], found["merged"]) == (8, True)
+    assert sum(trees for _, trees in found["histogram"]) == 5
     assert len(found["trees"]) == 3
     assert tml.Tree.from_json(found["trees"][0]["tree"]).depth == 2
 
@@ -71,3 +72,11 @@ def test_exit_codes_say_whether_trees_are_known(spec: str) -> None:
     refused = run(spec, "--where", "no_such_measure <= 1")
     assert refused.exit_code != 0
     assert "no_such_measure" in refused.stderr
+
+
+def test_quiet_prints_one_line_unless_trees_are_asked_for(spec: str) -> None:
+    assert run(spec, "-q").stdout.count("\n") == 1
+    shown = run(spec, "-q", "--show", "1").stdout
+    assert "tree 0, value 0.235:" in shown
+    assert "further values" not in shown
+    assert "value  trees" not in shown

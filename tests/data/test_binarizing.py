@@ -16,7 +16,7 @@ from treeml.data.bind import bind
 from treeml.data.read import load, load_arrays
 from treeml.lang.spec import Binarization, CheckedGoal, ColumnSpec, Linear, Spec, Use
 from treeml.measures.binarize import Binarized, Question, binarize
-from treeml.measures.cuts import between, codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
+from treeml.measures.cuts import EveryCut, between, codes_of, distinct, given_cuts, quantile_cuts, width_cuts
 from treeml.measures.lower_dataset import Lowered, lower
 
 ERRORS = CheckedGoal("minimize", Linear(((Fraction(1), Use("errors")),)))
@@ -88,7 +88,7 @@ def test_the_trap_of_class_changing_cuts() -> None:
 @settings(max_examples=300)
 def test_cuts_part_neighbors_exactly(values: list[float]) -> None:
     known = distinct(np.array(values) + 0.0)
-    cuts = every_cut(known, whole=False)
+    cuts = EveryCut(known, whole=False)[:]
     assert len(cuts) == len(known) - 1
     assert (known[:-1] <= cuts).all()
     assert (cuts < known[1:]).all()
@@ -106,7 +106,7 @@ def test_cuts_part_numbers_that_differ_in_their_last_bit(value: float) -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=20, unique=True))
 def test_cuts_part_large_whole_numbers(values: list[int]) -> None:
     known = distinct(np.array(values, dtype=np.int64))
-    cuts = every_cut(known, whole=True)
+    cuts = EveryCut(known, whole=True)[:]
     assert (known[:-1] <= cuts).all()
     assert (cuts < known[1:]).all()
 
@@ -280,5 +280,5 @@ def test_matrices_of_bits_become_their_transpose() -> None:
 
 def test_columns_without_variety_make_no_tests() -> None:
     made: Binarized = binarize(lowered({"a": [3, 3, 3], "c": ["x", "x", "x"]}).dataset)
-    assert made.tests == ()
+    assert not len(made.tests)
     assert [feature.tests for feature in made.features] == [0, 0]

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treeml.data.read import load, load_arrays
-from treeml.data.table import Column, Table
+from treeml.data.table import BitColumns, Column, Table
 from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import ColumnSpec
 
@@ -361,3 +361,25 @@ def test_the_benchmark_of_reading() -> None:
     output = CliRunner().invoke(main, ["--rows", "500", "--columns", "12", "--repeat", "1"]).output
     assert "500 rows x 12 columns" in output
     assert "ratio" in output
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.LazyFrame, pd.DataFrame])
+@pytest.mark.parametrize("values", [[0, 1, 1], [False, True, True]])
+def test_a_frame_of_zeros_and_ones_stays_one_matrix(make: Any, values: list[Any]) -> None:
+    table = load(make({"a": values, "b": [values[0]] * 3}))
+    assert isinstance(table.columns, BitColumns)
+    assert list(table.columns) == ["a", "b"]
+    column = table.columns["a"]
+    assert (column.type, column.levels, column.values.tolist()) == ("binary", (values[0], values[1]), [0, 1, 1])
+    joined = load_arrays(make({"a": values, "b": [values[0]] * 3}), [3, 4, 5])
+    assert isinstance(joined.columns, BitColumns)
+    assert joined.columns["y"].values.tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("values", [[0, 1, 2], [0, -1, 1], [None, 1, 0], [0.0, 1.0, 0.5]])
+def test_a_frame_with_another_value_is_read_column_by_column(make: Any, values: list[Any]) -> None:
+    table = load(make({"a": values, "b": [0, 1, 1]}))
+    assert not isinstance(table.columns, BitColumns)
+    assert table.columns["b"].values.tolist() == [0, 1, 1]
+    assert (table.columns["a"].missing is not None) == (None in values)

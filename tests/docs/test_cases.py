@@ -20,7 +20,7 @@ NAMES = PAGES["NAMES"]
 
 
 def test_every_case_is_whole() -> None:
-    assert len(NAMES) == 8
+    assert len(NAMES) == 9
     for name in NAMES:
         assert {path.suffix for path in (EXAMPLES / "cases").glob(f"{name}.*")} == {".tml", ".py", ".csv", ".svg"}
 

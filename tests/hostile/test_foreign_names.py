@@ -136,7 +136,7 @@ def tree(names: Sequence[str] = (COLUMN,), level: str = LEVEL, label: str = CLAS
     return Tree(root, "classes", target, (label, "n"), (), fields, tuple(names))
 
 
-@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("onnx", "sql", "pmml")])
+@pytest.mark.parametrize("form", [form for form in FORMS if form not in ("onnx", "sql", "pmml", "png", "pdf")])
 def test_forms_hold_nothing_that_a_terminal_obeys(form: str, tmp_path: Path) -> None:
     forest = Forest((tree(), tree(("other",))), (Fraction(1), Fraction(1, 2)), "x")
     for text in (str(export(tree(), form)), str(export_forest(forest, form))):

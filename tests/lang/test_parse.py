@@ -62,7 +62,11 @@ def number(text: str, unit: str = "") -> s.Number:
         ("weight by w", s.WeightBy(s.Name("w"))),
         ('weight class "ill" = 2 * price', s.WeightClass(s.String("ill"), s.Binary("*", number("2"), s.Name("price")))),
         ('cost predict "a" when b = 50', s.MistakeCost(s.String("a"), s.Name("b"), number("50"))),
-        ("cost test insulin = 12.5", s.ColumnCost(s.Name("insulin"), number("12.5"))),
+        ("cost test insulin = 12.5", s.ColumnCost((s.Name("insulin"),), number("12.5"))),
+        ("cost test a, b together = 20", s.ColumnCost((s.Name("a"), s.Name("b")), number("20"), True)),
+        ("cost test b after a = 3", s.ColumnCost((s.Name("b"),), number("3"), after=s.Name("a"))),
+        ('cost predict "A" by column loss_a', s.RowCost(s.String("A"), s.Name("loss_a"))),
+        ('gain predict "A" by column score_a', s.RowCost(s.String("A"), s.Name("score_a"), True)),
         ("binarize all by thresholds", s.Binarize((), s.Name("thresholds"))),
         (
             "binarize age, min by quantiles(4)",
@@ -196,7 +200,8 @@ def test_every_terminal_of_the_grammar_has_a_description():
 def test_the_grammar_names_no_measure():
     from treeml.lang.measures import MEASURES
 
-    assert not [name for name in MEASURES if f'"{name}"' in grammar()]
+    # `gain predict ...` states what the measure `gain` adds up.
+    assert [name for name in MEASURES if f'"{name}"' in grammar()] == ["gain"]
 
 
 @pytest.mark.parametrize(

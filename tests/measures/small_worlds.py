@@ -20,6 +20,10 @@ CLASSES = ("no", "perhaps", "yes")
 GROUPS = ("F", "M", "X")
 SIZES = ("large", "medium", "small")
 
+ONE = Fraction(1)
+NAMED_YES = Use("count", ((Condition("predicted", "=", "yes", False),), ()))
+RIGHT_YES = Use("count", ((Condition("actual", "=", "yes", False), Condition("predicted", "=", "yes", False)), ()))
+
 CLASS_USES = (
     Use("depth"),
     Use("leaves"),
@@ -48,12 +52,21 @@ CLASS_USES = (
             (Condition("predicted", "=", "yes", False), Condition("sex", "=", "M")),
         ),
     ),
+    Use("ratio", (Linear(((ONE, RIGHT_YES),)), Linear(((ONE, NAMED_YES),)))),
+    Use(
+        "ratio",
+        (
+            Linear(((ONE, Use("errors")), (Fraction(-1, 2), NAMED_YES)), ONE),
+            Linear(((ONE, NAMED_YES), (Fraction(2), Use("accuracy"))), Fraction(3)),
+        ),
+    ),
     Use("parity_gap", ("sex",)),
     Use("opportunity_gap", ("sex",)),
     Use("predictive_gap", ("sex",)),
     Use("odds_gap", ("sex",)),
     Use("parity_gap", ("age",)),
     Use("mistake_cost"),
+    Use("gain"),
     Use("test_cost"),
     Use("purity"),
     Use("leaf_errors"),

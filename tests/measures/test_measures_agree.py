@@ -35,7 +35,8 @@ def names(use: Use) -> str:
 
 
 def test_every_measure_of_one_tree_is_tried() -> None:
-    assert {use.measure for use in ALL_USES} == set(MEASURES) - {"margin"}
+    of_one_tree = {name for name, measure in MEASURES.items() if not measure.instead} - {"margin"}
+    assert {use.measure for use in ALL_USES} == of_one_tree
 
 
 @pytest.mark.parametrize("use", ALL_USES, ids=names)
@@ -192,6 +193,12 @@ def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
             one = weight([row for row in rows if (row["predicted"] == label) != (row["actual"] == label)])
             times = 2 if use.measure == "f1" else 1
             return times * both / (times * both + one) if both + one else None
+        case "ratio":
+            above, below = (
+                sum((factor * (slowly(part, dataset, outcome) or 0) for factor, part in side.parts), side.constant)
+                for side in use.arguments
+            )
+            return above / below if below else None
         case "count":
             return weight([row for row in rows if all(holds(each, row, dataset) for each in use.arguments[0])])
         case "rate":
@@ -208,12 +215,13 @@ def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
             return gap(lambda row: row["actual"] != positive)
         case "odds_gap":
             return max(gap(lambda row: row["actual"] == positive), gap(lambda row: row["actual"] != positive))
-        case "mistake_cost":
+        case "mistake_cost" | "gain":
             costs = dataset.spec.mistake_costs
-            return sum(
+            total = sum(
                 (row["weight"] * costs.get((row["predicted"], row["actual"]), Fraction(1)) for row in wrong),
                 Fraction(0),
             )
+            return total if use.measure == "mistake_cost" else -total
         case "test_cost":
             costs = dataset.spec.test_costs
             return sum((costs.get(name, Fraction(0)) for row in rows for name in row["tested"]), Fraction(0))

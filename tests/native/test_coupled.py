@@ -343,8 +343,8 @@ def test_wrong_input_is_refused() -> None:
         Coupled(bits, values * 2**57)
     with pytest.raises(ValueError, match="values must be"):
         Coupled(bits, values[0])
-    with pytest.raises(ValueError, match="8 bounded sums and 32 classes"):
-        Coupled(bits, np.zeros((10, 20, 2), dtype=np.int64))
+    with pytest.raises(ValueError, match="60 bounded sums and 32 classes"):
+        Coupled(bits, np.zeros((62, 20, 2), dtype=np.int64))
     solver = Coupled(bits, values)
     with pytest.raises(ValueError, match="1 limits each"):
         solver.solve([], [], depth=2)

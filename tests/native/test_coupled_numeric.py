@@ -110,7 +110,8 @@ def case(seed: int) -> None:
             wanted = wanted if wanted <= upper else None
         options = {"kernel": int(random.integers(0, 2))}  # the best one of this processor, or the portable one
         settings: dict[str, Any] = {"depth": depth, "support": support, "leaves": leaves, "leaf_price": price}
-        found = solver.solve(low, high, **settings, upper=upper, options=options)
+        threads = int(random.choice([1, 1, 2, 3]))
+        found = solver.solve(low, high, **settings, upper=upper, threads=threads, options=options)
         assert found.stop == "proved"
         assert (found.status, found.value) == ("infeasible" if wanted is None else "optimal", wanted), (low, high)
         if wanted is None:
@@ -213,16 +214,28 @@ def test_enough_ends_the_search() -> None:
     assert (found.status, found.stop) == ("feasible", "enough")
 
 
+@pytest.mark.parametrize("threads", [2, 5])
+def test_several_threads_find_the_same_value(threads: int) -> None:
+    codes, values, low = ward(80)
+    solver = CoupledNumeric(codes, values)
+    for limits in ({"depth": 3, "support": 5}, {"leaves": 5, "depth": 4, "support": 12}):
+        alone, together = (solver.solve(low, [None], **limits, threads=number) for number in (1, threads))
+        assert (together.status, together.value, together.bound) == (alone.status, alone.value, alone.bound)
+        check(together, codes, values, np.ones(80, dtype=np.int64), {"leaves": None, **limits, "price": 0})
+
+
 def test_memory_is_limited_and_every_allocation_may_fail() -> None:
     codes, values, low = ward(40)
     solver = CoupledNumeric(codes, values)
     best = solver.solve(low, [None], depth=3, support=3)
     short = solver.solve(low, [None], depth=3, support=3, memory=2**16)
     assert (short.status, short.stop) == ("feasible", "memory")  # a single leaf needs hardly any
+    assert solver.solve(low, [None], depth=3, support=3, memory=2**17, threads=4).stop == "memory"
     ends = set()
     for allocation in [*range(1, 60), *range(60, 4000, 97)]:
         try:
-            found = solver.solve(low, [None], depth=3, support=3, options={"fail_allocation": allocation})
+            settings = {"depth": 3, "support": 3, "threads": 1 + allocation % 2}
+            found = solver.solve(low, [None], **settings, options={"fail_allocation": allocation})
         except MemoryError:
             ends.add("refused")
             continue
@@ -232,25 +245,29 @@ def test_memory_is_limited_and_every_allocation_may_fail() -> None:
     assert ends == {"refused", "memory", "proved"}
 
 
-def test_another_thread_may_interrupt() -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+def test_another_thread_may_interrupt(threads: int) -> None:
     codes, values, low = ward()
     solver = CoupledNumeric(codes, values)
     timer = threading.Timer(0.3, solver.interrupt)
     timer.start()
-    found = solver.solve(low, [None], support=5, seconds=60)
+    found = solver.solve(low, [None], support=5, seconds=60, threads=threads)
     timer.join()
     assert found.stop == "interrupted"
     assert solver.solve(low, [None], depth=1).stop == "proved"
 
 
-def test_an_exception_in_the_listener_comes_out() -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_exception_in_the_listener_comes_out(threads: int) -> None:
     codes, values, low = ward()
 
     def fails(*_: Any) -> bool:
         raise KeyError("listener")
 
     with pytest.raises(KeyError, match="listener"):
-        CoupledNumeric(codes, values).solve(low, [None], depth=4, on_progress=fails, options={"poll_milliseconds": 1})
+        CoupledNumeric(codes, values).solve(
+            low, [None], depth=4, threads=threads, on_progress=fails, options={"poll_milliseconds": 1}
+        )
 
 
 def test_wrong_input_is_refused() -> None:

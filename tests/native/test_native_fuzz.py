@@ -318,3 +318,22 @@ def test_upper_enough_and_start() -> None:
         assert again.value <= expected
         assert shallow.value is not None
         assert shallow.value >= expected
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2}, {"cache": 5}, {"deepening": 0, "similarity": 0}], ids=str)
+@pytest.mark.parametrize("kind", ["labels", "weights", "classes", "costs"])
+def test_prices_without_a_limit_on_depth(kind: str, options: dict[str, int]) -> None:
+    """A price per leaf limits the useful depth of every sub-problem; the optimum must not change."""
+    for seed in range(25):
+        random, bits = problem(3000 + seed)
+        given, cost = goal(kind, random, bits.shape[1])
+        most = max(1, int(cost.max(axis=1).sum()))
+        price = int(random.integers(1, most // 2 + 2))
+        support = int(random.choice([1, 1, 2]))
+
+        def supported(members: tuple[int, ...], cost: np.ndarray = cost, support: int = support):
+            return class_cost(cost)(members) if len(members) >= support else None
+
+        expected = least(bits, supported, min(5, bits.shape[0]), price=price)
+        found = Solver(bits, given).solve(depth=5, support=support, leaf_price=price, options=options)
+        check(found, expected)

@@ -1,4 +1,4 @@
-"""Rules of the C sources that no compiler checks: one place takes memory, one place asks the processor."""
+"""Rules of the C sources that no compiler checks: one place takes memory, one asks the processor, one the system."""
 
 from __future__ import annotations
 
@@ -51,9 +51,15 @@ def test_every_file_has_a_room_and_an_opening_comment() -> None:
 
 
 @pytest.mark.skipif(not SOURCES, reason="an installed package has no C sources")
-def test_memory_and_the_processor_are_asked_in_one_place() -> None:
+def test_memory_the_processor_and_the_system_are_asked_in_one_place() -> None:
     assert users(r"\b(malloc|calloc|realloc|aligned_alloc|free) \(") == {"common/memory.c"}
     assert users(r"__builtin_cpu_supports|target_clones|getenv|__get_cpuid") == {"simd/select.c"}
+    platform = {"common/platform.c", "common/platform.h"}
+    assert (
+        users(r"pthread_|clock_gettime|timespec|syscall \(|<(pthread|unistd|windows|process|sys/\w+|time)\.h>")
+        == platform
+    )
+    assert users(r"__builtin_(?!cpu_supports|convertvector)|__attribute__ \(\(always_inline") == {"common/bits.h"}
     assert users(r"\b(exit|abort|printf|fprintf) \(") <= {"treeml.h", "numeric/numeric.h"}  # in their examples
 
 

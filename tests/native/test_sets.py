@@ -300,3 +300,28 @@ def test_wrong_input_is_refused() -> None:
         TreeSets(bits, LeafModel(cost=cost), TreeLimits(price=-1))
     with pytest.raises(ValueError, match="no trees"):
         TreeSets(bits, LeafModel(cost=cost)).votes()
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_bounds_from_neighbouring_cuts_change_nothing(depth: int) -> None:
+    """Purity of which any share will do switches these bounds off."""
+    counted = 0
+    for seed in range(25):
+        random = np.random.default_rng(seed)
+        rows = int(random.integers(12, 40))
+        columns = [random.integers(0, int(random.integers(3, 16)), rows) for _ in range(3)]
+        cuts = [(number, cut) for number, values in enumerate(columns) for cut in np.unique(values)[:-1]]
+        bits = np.array([columns[number] <= cut for number, cut in cuts])
+        column = np.array([number for number, _ in cuts], np.int32)
+        cost = random.integers(0, 4, (rows, 2)) if seed % 2 else np.eye(2, dtype=np.int64)[random.integers(0, 2, rows)]
+        limits = TreeLimits(depth=depth, price=int(random.integers(0, 3)))
+        always = (np.ones((rows, 2), np.int64), 0, 1)
+        found = []
+        for model in (LeafModel(cost=cost), LeafModel(cost=cost, purity=always)):
+            sets = TreeSets(bits, model, limits, column=column, group=column)
+            best = sets.optimum()
+            sets.build(best + int(random.integers(0, 3)) if not found else found[0][1])
+            found.append((best, sets.costs[-1], list(zip(sets.costs, sets.counts, strict=True))))
+        assert found[0] == found[1]
+        counted += sum(trees for _, trees in found[0][2])
+    assert counted > 100

@@ -23,7 +23,7 @@ from treeml.problem.terms import Depth, Loss
 from treeml.problem.tree import Leaf, Split
 from treeml.testing.problems import Sizes, bound, errors, from_columns, random_problem, single
 
-KINDS = ("Predicted", "Leaves", "Support", "Loss")
+KINDS = ("Predicted", "Leaves", "Support", "Loss", "TestCost")
 
 
 def asked(kernel: str, **options: object) -> Limits:
@@ -172,9 +172,10 @@ def test_options_of_the_other_kernel() -> None:
 
 
 def test_what_the_numeric_kernel_cannot_take() -> None:
-    loss = Loss("absolute", np.zeros((400, 1), dtype=np.int64), np.ones(400, dtype=np.int64))
-    problem = wide().asking((Goal(single(loss)),), ())
-    assert can_take(problem) == "it has no absolute loss"
+    far = np.zeros((400, 1), dtype=np.int64)
+    far[0] = 2**58
+    problem = wide().asking((Goal(single(Loss("absolute", far, np.ones(400, dtype=np.int64)))),), ())
+    assert can_take(problem) == "the sums of its absolute loss do not fit in 64 bits"
     assert choose_kernel(problem, {})[0] == "binary"
     with pytest.raises(RefusedError):
         NativeBackend().solve(problem, asked("numeric"))

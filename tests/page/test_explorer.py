@@ -254,7 +254,7 @@ def test_trees_stand_side_by_side_with_their_differences(trees: TreeSet, page: P
         seen = max(seen, *shown)
         browser.click("#later")
         browser.run(SETTLED)
-    assert seen == 33
+    assert seen == min(33, trees.count - 1)
     browser.click("#earlier")
     browser.run(SETTLED)
     other = cards(browser)[2]
@@ -388,7 +388,7 @@ def test_the_commands_write_pages(tmp_path: Path, browser: Browser) -> None:
     assert run("report", tmp_path / "set.parquet", "-o", tmp_path / "c.html", *with_data).exit_code == 0
     for name, has_accuracy in (("a", True), ("b", False), ("c", True)):
         opened(browser, tmp_path / f"{name}.html")
-        assert selected(browser) == 8
+        assert selected(browser) == 5
         options = browser.run("[...document.querySelectorAll('#up option')].map((each) => each.textContent)")
         assert ("accuracy" in options) == has_accuracy
         assert {"leaves", "depth", "features_used"} <= set(options)

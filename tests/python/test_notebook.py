@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Progress
-from treeml.notebook import solve_cell
+from treeml.notebook import CellError, solve_cell
 from treeml.solving.cell_progress import CellBar
 from treeml.solving.progress import progress_shown
 from treeml.solving.progress_text import closed_share
@@ -85,11 +85,37 @@ def test_a_cell_is_solved_with_the_variables_of_the_notebook(shell: Any, rows: p
     )
 
 
-def test_mistakes_in_a_cell_are_messages(shell: Any, rows: pd.DataFrame) -> None:
+def test_a_mistake_stops_the_notebook_and_shows_the_repaired_cell(shell: Any, rows: pd.DataFrame) -> None:
+    from IPython.utils.capture import capture_output
+
     shell.user_ns["rows"] = rows
-    shown = shell.run_cell_magic("treeml", "--data rows", "predict label\nmaximise accuracy\nrequire depth <= 1")
-    assert "maximize" in repr(shown)
-    assert "<pre>" in shown._repr_html_()
+    cell = "%%treeml --data rows\npredict label\nmaximise accuracy\nrequire depth <= 1"
+    with capture_output() as shown:
+        ran = shell.run_cell(cell)
+    assert isinstance(ran.error_in_exec, CellError)  # "Run All" stops here
+    assert "maximize accuracy" in shown.stdout + shown.stderr
+    assert "Traceback" not in shown.stdout + shown.stderr
+    text = str(ran.error_in_exec)
+    assert "check --fix" not in text
+    assert text.endswith("the cell, repaired:\n\npredict label\nmaximize accuracy\nrequire depth <= 1")
+    with capture_output() as shown:
+        ran = shell.run_cell("%%treeml --data rows\npredict label\nmaximize accuracy\nrequire uses(nothing)")
+    assert isinstance(ran.error_in_exec, CellError)
+    assert "D402" in str(ran.error_in_exec)
+    assert "repaired" not in str(ran.error_in_exec)
+
+
+def test_one_line_says_what_a_result_a_tree_and_a_forest_are(rows: pd.DataFrame) -> None:
+    result = tml.parse(SPEC, deep=2).solve(rows)
+    assert repr(result).startswith("<Result optimal: accuracy 1; tree with 3 leaves, depth 2; native, ")
+    assert repr(result.tree) == "<Tree for label: 3 leaves, depth 2, tests a<b>"
+    voted = tml.parse("predict label ensemble by lpboost(nu = 0.5) maximize margin require depth <= 1")
+    found = voted.solve(rows[rows.label != "z"])
+    assert "forest of" in repr(found)
+    assert repr(found.forest).startswith("<Forest for label: ")
+    assert all("\n" not in repr(each) for each in (result, result.tree, found, found.forest))
+    none = tml.parse("predict label minimize errors require errors <= 0 require depth <= 1").solve(rows)
+    assert repr(none).startswith("<Result infeasible: ")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +184,7 @@ def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress_shown() as show:
         for moment in MOMENTS:
             show(moment)
-    for text in ("no tree yet", "incumbent 4   bound 3   gap 25.0 %", "9.0 s   incumbent 3", "━"):
+    for text in ("no tree yet", "objective 4, bound 3, gap 25.0 %", "gap 0.0 %, 9.0 s", "━"):
         assert text in screen.getvalue()
 
 
@@ -170,10 +196,10 @@ def test_lines_in_a_log(monkeypatch: pytest.MonkeyPatch, rows: pd.DataFrame) -> 
         for moment in MOMENTS:
             show(moment)
     assert log.getvalue().splitlines() == [
-        "treeml: 0.5 s   no tree yet",
-        "treeml: 1.0 s   incumbent 4   bound 3   gap 25.0 %",
-        "treeml: 9.0 s   incumbent 3   bound 3   gap 0.0 %",
-        "treeml: done   9.0 s   incumbent 3   bound 3   gap 0.0 %",
+        "treeml: no tree yet, 0.5 s",
+        "treeml: objective 4, bound 3, gap 25.0 %, 1.0 s",
+        "treeml: objective 3, bound 3, gap 0.0 %, 9.0 s",
+        "treeml: done, objective 3, bound 3, gap 0.0 %, 9.0 s",
     ]
     model = tml.parse(SPEC)
     model.solve(rows)

@@ -92,12 +92,14 @@ def test_many_raw_columns(way: str) -> None:
         check(way, seed, numeric=True)
 
 
-def test_binoct_finds_the_fewest_errors() -> None:
+@pytest.mark.parametrize("formulation", ["binoct", "aggregated"])
+@pytest.mark.parametrize("numeric", [False, True])
+def test_binoct_finds_the_fewest_errors(formulation: str, numeric: bool) -> None:
     solved = 0
     for seed in range(40):
-        problem = random_problem(seed, most_bounds=0)
+        problem = random_problem(seed, most_bounds=0, numeric=numeric)
         try:
-            answer = get("mip").solve(problem, Limits(options={"formulation": "binoct"}))
+            answer = get("mip").solve(problem, Limits(options={"formulation": formulation, "presolve": False}))
         except RefusedError:
             continue
         agree(answer, OracleBackend().solve(problem), problem)

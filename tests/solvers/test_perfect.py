@@ -101,7 +101,7 @@ def test_the_hybrid_switches_at_the_depth_given() -> None:
     assert isinstance(shallow, Plan)
     assert deep.remark == "encoding partition: depth 3 is not below the switch at 3"
     assert "partition" not in shallow.remark
-    assert "encoding partition" in get("sat").solve(problem, Limits(options={"switch": 3})).notes
+    assert "(encoding = partition)" in get("sat").solve(problem, Limits(options={"switch": 3})).notes[0]
 
 
 def test_encodings_for_perfect_trees_refuse_other_questions() -> None:

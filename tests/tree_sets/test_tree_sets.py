@@ -362,8 +362,11 @@ def test_no_tree_and_no_goal(data: dict[str, list]) -> None:
 def test_what_cannot_be_listed_is_refused(data: dict[str, list]) -> None:
     with pytest.raises(tml.RefusedError, match="which trees to list"):
         class_model().trees(data)
-    with pytest.raises(tml.RefusedError, match=r"one sum|same sum|leaf by leaf"):
-        tml.parse('predict ill is "yes" minimize errors require recall("yes") >= 0.9 list 3 trees').trees(data)
+    with pytest.raises(tml.RefusedError, match="native can forbid columns"):
+        tml.parse("predict ill minimize errors require features_used <= 1 list 3 trees").trees(data)
+    recall = tml.parse('predict ill is "yes" minimize errors require recall("yes") >= 0.9 list 3 trees as treefarms')
+    with pytest.raises(tml.RefusedError, match="knows no requirement"):
+        recall.trees(data)
     with pytest.raises(tml.RefusedError, match="add up over leaves"):
         tml.parse("predict ill minimize depth list 3 trees").trees(data)
 

@@ -140,6 +140,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "every tree that meets these limits meets the looser ones, so a proof about those trees holds here",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "root by root": _resting(
+            "every tree is a single leaf or begins with one of these tests, and each of these was solved or bounded",
+            bound=[BOUND, INFEASIBLE], optimal=[BOUND, INFEASIBLE], infeasible=[INFEASIBLE],
+        ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),

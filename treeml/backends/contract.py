@@ -53,6 +53,7 @@ class Limits:
     threads: int = 1
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)  # the back-end's own; checked against Backend.options
+    is_over: Callable[[], bool] | None = None  # asked now and then by back-ends that can: should the search end?
 
 
 NO_LIMITS = Limits()

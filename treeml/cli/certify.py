@@ -47,7 +47,7 @@ def command(
         model = load_model(spec, settings)
         options = RunOptions(untrusted=is_untrusted())
         seconds = float("inf") if within is None else within
-        dataset, _ = prepare(model, data, None, options)
-        certificate = certify(dataset, data, tree, seconds)
+        dataset, request = prepare(model, data, None, options)
+        certificate = certify(dataset, request, data, tree, seconds)
         write_file(output, certificate.packed(output.name.endswith(".gz")))
         out.result(certificate.to_json() if out.as_json else None, str(certificate))

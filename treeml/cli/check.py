@@ -18,7 +18,7 @@ from treeml.cli.options import (
 from treeml.cli.output import Printer, counted, say, write_file
 from treeml.lang.diagnostic import SpecError
 from treeml.lang.source import Source
-from treeml.lang.source_file import read
+from treeml.lang.source_file import STANDARD_INPUT, read
 from treeml.solving.checking import check_with_data
 
 
@@ -31,6 +31,8 @@ from treeml.solving.checking import check_with_data
 @untrusted_option
 def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, out: Printer) -> None:
     """Check SPEC, alone or (--data) together with data."""
+    if fix and str(spec) == STANDARD_INPUT:
+        raise click.UsageError("--fix changes a file, and standard input is none")
     with out.mistakes():
         if fix:
             _repair(spec, out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,16 @@ if TYPE_CHECKING:
 @click.option("--like", metavar="PACKAGE", help="Count trees as another package does: treefarms.")
 @click.option("--where", "conditions", metavar="CONDITION", multiple=True, help="Keep the trees that meet this.")
 @click.option("--by", metavar="MEASURE", help="Show the tree that is best by this measure instead of the first ones.")
-@click.option("--show", type=click.IntRange(min=0), default=1, show_default=True, help="How many trees to show.")
+@click.option("--show", type=click.IntRange(min=0), help="How many trees to show; 1, or none if quiet.")
 @run_options("within", "memory")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     help="Write the set: trees.json or trees.parquet; or a page to explore it: trees.html.",
+)
+@click.option(
+    "--committee", type=click.Path(path_type=Path), help="Write all trees with one vote each: a forest, as JSON."
 )
 @click.option("--measure", "measures", metavar="MEASURE", multiple=True, help="Show this measure on the page as well.")
 @output_options("as_json", "style", "quiet")
@@ -56,9 +60,10 @@ def command(
     like: str | None,
     conditions: tuple[str, ...],
     by: str | None,
-    show: int,
+    show: int | None,
     options: RunOptions,
     output: Path | None,
+    committee: Path | None,
     measures: tuple[str, ...],
     out: Printer,
 ) -> None:
@@ -79,7 +84,11 @@ def command(
                 kept = kept.where(condition)
             if output is not None:
                 _save(kept, output, measures)
-            out.result(kept.to_json(show) if out.as_json else None, _text(trees, kept, conditions, by, show))
+            if committee is not None:
+                _save_committee(kept, committee)
+            shown = (0 if out.quiet else 1) if show is None else show
+            text = "" if out.as_json else "\n\n".join(_text(trees, kept, conditions, by, shown, out.quiet))
+            out.result(kept.to_json(1 if show is None else show) if out.as_json else None, text)
         except TooManyTrees as error:
             raise click.ClickException(str(error)) from error
     known = trees.count or trees.listed.best is not None
@@ -116,18 +125,36 @@ def _save(trees: TreeSet, output: Path, measures: tuple[str, ...]) -> None:
         raise click.FileError(str(output), error.strerror or str(error)) from error
 
 
-def _text(trees: TreeSet, kept: TreeSet, conditions: tuple[str, ...], by: str | None, show: int) -> str:
+def _save_committee(trees: TreeSet, path: Path) -> None:
+    try:
+        trees.committee().write(path)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    except OSError as error:
+        raise click.FileError(str(path), error.strerror or str(error)) from error
+
+
+def _text(
+    trees: TreeSet, kept: TreeSet, conditions: tuple[str, ...], by: str | None, show: int, quiet: bool
+) -> Iterator[str]:
+    """The statement; then, unless the command is quiet, notes and the numbers of trees; then trees."""
     from treeml.solving.report import table_text  # imported here: start-up time
 
-    parts = [trees.statement, *trees.listed.notes]
+    yield trees.statement
+    if not quiet:
+        yield from trees.listed.notes
     if conditions:
-        parts.append(f"{kept.count:,} of them meet {' and '.join(conditions)}")
-    if kept.count and not conditions:
+        yield f"{kept.count:,} of them meet {' and '.join(conditions)}"
+    elif kept.count and not quiet:
         rows = [{"value": f"{value:g}", "trees": f"{number:,}"} for value, number in kept.histogram[:8]]
         more = len(kept.histogram) - len(rows)
-        parts.append(table_text(rows) + (f"\nand {more:,} further values" if more > 0 else ""))
+        yield table_text(rows) + (f"\nand {more:,} further values" if more > 0 else "")
+    if trees.choice is not None:
+        yield trees.choice.text()
+        if not quiet:
+            yield str(trees.choice.tree)
     if by is not None and kept.count:
-        parts.append(f"best by {by}:\n{kept.best_by(by)}")
-    else:
-        parts += [f"tree {rank}, value {kept.value(rank):g}:\n{kept[rank]}" for rank in range(min(show, kept.count))]
-    return "\n\n".join(parts)
+        yield f"best by {by}:\n{kept.best_by(by)}"
+        return
+    for rank in range(min(show, kept.count)):
+        yield f"tree {rank}, value {kept.value(rank):g}:\n{kept[rank]}"

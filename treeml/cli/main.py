@@ -14,6 +14,7 @@ import click
 
 from treeml.cli.output import say
 from treeml.lang.display import short_lines
+from treeml.system.clock import process_began
 
 COMMANDS = {
     "backends": "backends",
@@ -27,13 +28,17 @@ COMMANDS = {
     "conformance": "conformance",
     "explain": "explain",
     "fmt": "format",
+    "language-server": "language_server",
     "list": "list",
+    "new": "new",
     "params": "params",
     "plot": "plot",
+    "predict": "predict",
     "report": "report",
     "show": "show",
     "solve": "solve",
     "sweep": "sweep",
+    "tune": "tune",
 }
 """Name of a command -> its module, which defines the function `command`."""
 
@@ -68,7 +73,8 @@ def treeml() -> None:
 def run() -> None:
     """Run the command line once; `treeml/__main__.py` calls it."""
     try:
-        sys.exit(treeml.main(prog_name="treeml", standalone_mode=False))
+        # The object of the context is the time from which a limit counts.
+        sys.exit(treeml.main(prog_name="treeml", standalone_mode=False, obj=process_began()))
     except click.Abort:
         raise KeyboardInterrupt from None
     except click.ClickException as error:

@@ -67,6 +67,7 @@ RUN_OPTIONS = {
     "seed": click.option("--seed", type=click.IntRange(min=0), help="Seed of the back-end's random choices."),
     "threads": click.option("--threads", type=click.IntRange(min=1), help="Threads that a back-end may use."),
     "memory": click.option("--memory", metavar="SIZE", help="Memory that a back-end may use: 500MB, 2GB."),
+    "cluster": click.option("--cluster", metavar="ADDRESS", help="Spread the search over the Dask cluster there."),
     "write_model": click.option(
         "--write", "write_model", type=click.Path(path_type=Path), help="Write the solver's own model: x.lp, x.cnf."
     ),
@@ -125,9 +126,9 @@ def output_options(*names: str) -> Callable[[Command], Command]:
 
 
 def load_model(spec: Path, settings: tuple[str, ...] = ()) -> Model:
-    """The model in a file, with the values of --set."""
+    """The model in a file, or in standard input if the file is called `-`, with the values of --set."""
     # imported here: start-up time
-    from treeml.lang.source_file import read
+    from treeml.lang.source_file import STANDARD_INPUT, read, read_standard_input
     from treeml.model import Model
 
     bindings: dict[str, str] = {}
@@ -139,4 +140,5 @@ def load_model(spec: Path, settings: tuple[str, ...] = ()) -> Model:
             raise click.BadParameter(f"--set gives `{name}` twice")
         bindings[name] = value
     untrusted = is_untrusted()
-    return Model.parse(read(spec, untrusted), untrusted=untrusted, params=bindings)
+    source = read_standard_input() if str(spec) == STANDARD_INPUT else read(spec, untrusted)
+    return Model.parse(source, untrusted=untrusted, params=bindings)

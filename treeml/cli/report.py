@@ -26,19 +26,23 @@ def command(files: tuple[Path, ...], output: Path, data: str | None, measures: t
             return
         if data is not None or measures:
             raise click.UsageError("--data and --measure belong to a set of trees, a file of `list -o`")
-        write_file(output, _result_page(files))
+        write_file(output, _result_page(files, out))
 
 
-def _result_page(files: tuple[Path, ...]) -> str:
-    from treeml.studies.page.write import read_result, write_page  # imported here: start-up time
+def _result_page(files: tuple[Path, ...], out: Printer) -> str:
+    # imported here: start-up time
+    from treeml.studies.page.mixed import warning_of_mixture
+    from treeml.studies.page.write import read_result, write_page
 
-    results, records = [], []
+    results, records, read = [], [], []
     for file in files:
         result, more = read_result(file)
+        read.append((file.name, result, more))
         results += [] if result is None else [result]
         records += more
     if len(results) > 1:
         raise click.UsageError("a page shows one result: give one, and any number of files of `compare -o`")
+    out.warnings(warning_of_mixture(read))
     return write_page(results[0] if results else None, records)
 
 

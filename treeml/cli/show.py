@@ -33,25 +33,35 @@ class ExportName(click.ParamType):  # type: ignore[type-arg]
 
 @click.command("show")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as", "form", type=ExportName(), default="text", show_default=True)
+@click.option("--as", "form", type=ExportName(), help="The form; without it, that of the ending of -o, or else text.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @output_options("style")
-def command(file: Path, form: str, output: Path | None, out: Printer) -> None:
+def command(file: Path, form: str | None, output: Path | None, out: Printer) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or export it."""
     # imported here: start-up time
-    from treeml.trees.export.registry import export
+    from treeml.trees.export.registry import export, get
     from treeml.trees.forest import Forest, is_forest
     from treeml.trees.tree import Tree
 
+    form = form or _form_of(output)
     with out.mistakes():
         written = export(Forest.read(file) if is_forest(file) else Tree.read(file), form)
         if output is not None:
             write_file(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):
-            raise click.UsageError(f"{form} is not text: name a file with -o")
+            raise click.UsageError(f"{form} is not text: name a file, such as -o tree{get(form).endings[0]}")
         else:
             _refuse_control_characters(written, form)
             say(written.rstrip("\n"))
+
+
+def _form_of(output: Path | None) -> str:
+    """The form that the ending of a file names; text if it names none."""
+    from treeml.trees.export.registry import BUILT_IN, get  # imported here: start-up time
+
+    if output is None:
+        return "text"
+    return next((name for name in BUILT_IN if output.suffix in get(name).endings), "text")
 
 
 def _refuse_control_characters(written: str, form: str) -> None:

@@ -23,6 +23,7 @@ from treeml.cli.options import (
 )
 from treeml.cli.output import Printer, write_file
 from treeml.lang.display import json_text
+from treeml.lang.source_file import STANDARD_INPUT
 from treeml.solving.options import RunOptions
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @spec_argument
 @data_option
 @set_option
-@run_options("backend", *LIMITS, "write_model", "proof")
+@run_options("backend", *LIMITS, "cluster", "write_model", "proof")
 @click.option(
     "--certificate",
     type=click.Path(path_type=Path),
@@ -64,12 +65,17 @@ def command(
     with out.mistakes():
         model = load_model(spec, settings)
         with out.infeasible_as_json(), progress_line(not out.shows_progress) as on_progress:
-            result = pipeline.solve(model, data, None, options, on_progress)
+            result = pipeline.solve(
+                model, data, None, replace(options, begun=click.get_current_context().obj), on_progress
+            )
         out.warnings(result.warnings)
         if certificate is not None:
             result = _certified(result, certificate)
         if output is not None:
-            kept = {**result.to_json(), "about": about(model, data, result, spec)}
+            kept = {
+                **result.to_json(),
+                "about": about(model, data, result, None if str(spec) == STANDARD_INPUT else spec),
+            }
             write_file(output, json_text(kept, indent=1) + "\n")
         out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
         out.diagnostics(explain.of_failure(result))

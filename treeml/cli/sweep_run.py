@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
@@ -16,6 +17,7 @@ from treeml.studies.compare import CANNOT_WRITE, Comparison, ComparisonEntry
 from treeml.studies.comparison.contradictions import contradictions
 from treeml.studies.comparison.jobs import Case, split_names
 from treeml.studies.comparison.journal import Journal, is_final
+from treeml.studies.comparison.over_folds import over_folds, unseen_names, unseen_values
 from treeml.studies.comparison.record import Record
 from treeml.studies.comparison.table import rows_of
 from treeml.studies.plots import draw, tradeoff
@@ -64,7 +66,7 @@ def sweep_specs(models: Sequence[tuple[str, Model]], options: RunOptions, argume
     try:
         found = sweep(
             cases,
-            _settings(arguments.settings, arguments.steps),
+            param_values(arguments.settings, arguments.steps),
             None if arguments.backends is None else split_names(arguments.backends),
             folds=arguments.folds or 0,
             jobs=arguments.jobs,
@@ -105,7 +107,7 @@ def _interrupted(done: int, output: Path | None, resume: bool) -> Diagnostic:
     return Diagnostic("B532", title, helps=(help,))
 
 
-def _settings(settings: Sequence[str], steps: int | None) -> dict[str, list[str]]:
+def param_values(settings: Sequence[str], steps: int | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for setting in settings:
         name, equals, values = setting.partition("=")
@@ -124,16 +126,39 @@ def _order(record: Record) -> list[Any]:
 
 
 def _text(records: Sequence[Record]) -> str:
+    if any(record.get("fold") for record in records):
+        return _folds_text(records)
     rows = []
     for record, row in zip(records, rows_of(records), strict=True):
         measures = {name: readable(value) for name, value in record.get("measures", {}).items()}
         unseen: dict[str, str] = {}
         for part in record.get("validation", {}).get("parts", ()):
             unseen = {f"unseen {name}": readable(value) for name, value in part["test"].items()}
-        shown = ("spec", "data", "back-end", "status", "objective", "reason")
-        kept = {name: row[name] for name in row if name in shown}
-        fold = {"fold": record["fold"]} if record.get("fold") else {}
-        rows.append({**record["params"], **fold, **kept, **measures, **unseen, "seconds": row["total (s)"]})
+        rows.append({**record["params"], **_known(row), **measures, **unseen, "seconds": row["total (s)"]})
+    return table_text(rows)
+
+
+def _known(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in row if name in ("spec", "data", "back-end", "status", "objective", "reason")}
+
+
+def _folds_text(records: Sequence[Record]) -> str:
+    """A row per job, with the mean and the spread over its folds; the folds themselves are in the file of -o."""
+    summary = over_folds(records)
+    rows = []
+    for record, row in zip(summary, rows_of(summary), strict=True):
+        known = _known(row)
+        known.pop("objective", None)  # that of other rows in every fold
+        cells = {**record["params"], **known}
+        parts = record["validation"]["parts"]
+        for name in unseen_names(record):
+            values = unseen_values(record, name)
+            cells[f"unseen {name}"] = f"{mean(values):.4g}"
+            cells[f"spread of {name}"] = f"{stdev(values):.4g}" if len(values) > 1 else ""
+        if "leaves" in record["measures"]:
+            cells["leaves"] = f"{record['measures']['leaves']:.1f}"
+        cells["folds"] = f"{len(parts)} of {record['folds']}"
+        rows.append({**cells, "seconds": row["total (s)"]})
     return table_text(rows)
 
 

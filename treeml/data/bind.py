@@ -13,7 +13,13 @@ from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
-from treeml.data.rounding import Rounding, reads_weights, targets_may_be_rounded, weights_may_be_rounded
+from treeml.data.rounding import (
+    Rounding,
+    costs_may_be_rounded,
+    reads_weights,
+    targets_may_be_rounded,
+    weights_may_be_rounded,
+)
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -49,12 +55,14 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
     mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
     mistakes += spec_checks.unusable_clusters(roles.mentions, table)
+    mistakes += spec_checks.unusable_costs(roles.mentions, table)
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
         raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
     positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
     mistake_cost, mistake_scale = _mistake_costs(spec, table, classes, mistakes)
     sound = roles.weight if roles.weight in table.columns and not mistakes else None
     weights = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
+    row_costs = _row_costs(spec, table, classes, weights, notes, mistakes)
     outputs: list[Column] = []
     if not as_classes and not mistakes:
         outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
@@ -69,17 +77,21 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         classes=classes,
         actual=actual,
         positive=positive,
-        weight=weights.whole,
+        weight=_of_all(weights.whole, table),
         weight_scale=weights.scale,
         targets=targets,
         target_scale=target_scale,
         mistake_cost=mistake_cost,
         mistake_scale=mistake_scale,
+        row_cost=row_costs.whole,
+        row_cost_scale=row_costs.scale,
         test_cost=dict(spec.test_costs),
+        test_discount=dict(spec.test_discounts),
         notes=tuple(notes),
         given=given,
-        rounding=Rounding(weights.error, target_error, weights.moved),
-        given_weight=weights.given,
+        rounding=Rounding(weights.error, target_error, weights.moved, row_costs.moved),
+        given_weight=None if weights.given is None else (_of_all(weights.given[0], table), weights.given[1]),
+        count=None if table.merged is None else table.merged.count,
     )
     mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
@@ -97,6 +109,7 @@ class _Roles:
     target: str | None
     weight: str | None
     clustered: list[str]
+    costs: list[str]  # with the cost of a prediction for every row
     features: tuple[str, ...]
 
     @property
@@ -106,12 +119,12 @@ class _Roles:
     @property
     def without_gaps(self) -> list[str]:
         """The columns whose missing values cannot be kept apart."""
-        return [name for name in (self.target, self.weight, *self.clustered) if name is not None]
+        return [name for name in (self.target, self.weight, *self.clustered, *self.costs) if name is not None]
 
     @property
     def needed(self) -> list[str]:
         """The columns whose missing values matter."""
-        roles = ("target", "weight", "group", "condition", "cluster")
+        roles = ("target", "weight", "group", "condition", "cluster", "cost")
         named = (mention.column for mention in self.mentions if mention.role in roles)
         return list(dict.fromkeys((*self.features, *named, *self.without_gaps)))
 
@@ -122,8 +135,9 @@ def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str
     target = spec.target if spec.target is not None else table.target
     weight = spec.weight_column if spec.weight_column is not None else table.weight
     clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
+    costs = list(dict.fromkeys(column for column, _ in spec.row_costs.values()))
     features = _features(spec, table, target, weight, clustered, mistakes, notes)
-    roles = _Roles(named, list(uses(spec)), target, weight, clustered, features)
+    roles = _Roles(named, list(uses(spec)), target, weight, clustered, costs, features)
     if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
         mistakes.append(spec_checks.no_target(spec, table))
     return roles
@@ -144,7 +158,7 @@ def _features(
     notes: list[str],
 ) -> tuple[str, ...]:
     columns = table.columns
-    left_out = {target, weight, *spec.excluded, *spec.forbidden}
+    left_out = {target, weight, *spec.excluded, *spec.forbidden, *(column for column, _ in spec.row_costs.values())}
     if spec.features is None:
         left_out.update(clustered)
         candidates: Any = columns
@@ -261,14 +275,14 @@ def _weights(
 
     is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
     dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
-    room = max(_LARGEST // dearest, LEAST_DIGITS * table.rows)
+    room = max(_LARGEST // dearest, LEAST_DIGITS * table.given_rows)
     weight, scale, moved = scaled(room, room)
     may_round = weights_may_be_rounded(spec)
     if moved and not may_round:
         weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
     elif moved:
         # Rounded weights are useful to every solver only if they add up to less than 2**52.
-        coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.rows), EXACT)
+        coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.given_rows), EXACT)
         if _least(coarse[0]) >= _KEPT:
             weight, scale, moved = coarse
     if not weight.any():
@@ -285,6 +299,63 @@ def _weights(
     error = Fraction(1, 2 * int(weight[weight > 0].min(initial=_SAFE))) + Fraction(1, 2**51)
     is_required = any(reads_weights(use) for each in spec.requirements for _, use in each.expression.parts)
     return _Weights(weight, scale, error, moved, _unrounded(values, products) if is_required else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _RowCosts:
+    """Rows x classes: costs = whole * scale, and the most that rounding moves the cost of any predictions."""
+
+    whole: Whole | None = None
+    scale: Fraction = Fraction(1)
+    moved: Fraction = Fraction(0)
+
+
+def _row_costs(
+    spec: Spec, table: Table, classes: tuple[Any, ...], weights: _Weights, notes: list[str], mistakes: list[Diagnostic]
+) -> _RowCosts:
+    """The costs in columns as whole numbers, exact if their weighted sum stays below 2**58, else rounded or refused."""
+    if not spec.row_costs:
+        return _RowCosts()
+    number = {label_text(label): code for code, label in enumerate(classes)}
+    for predicted in spec.row_costs:
+        if predicted not in number:
+            span = spec.spans.get(f"cost predicted:{predicted}")
+            mistakes.append(spec_checks.unknown_class(predicted, classes, table, span))
+    if mistakes:
+        return _RowCosts()
+    columns = [spec_checks.numbers_of(table.columns[name]) for name, _ in spec.row_costs.values()]
+    span = next((spec.spans.get(f"row cost:{name}") for name, _ in spec.row_costs.values()), None)
+    heaviest = max(1, int(weights.whole.max(initial=1)))
+    stacked = np.concatenate(columns)
+    if any(each.dtype.kind in "iu" and _beyond_floats(each) for each in columns) and stacked.dtype.kind == "f":
+        mistakes.append(spec_checks.too_many_digits("costs", table, span))
+        return _RowCosts()
+    whole, scale, moved = whole_numbers(stacked, _LARGEST, _LARGEST)
+    if moved or int(np.abs(whole).max(initial=0)) * heaviest * table.rows > _LARGEST:
+        room = EXACT // (2 * heaviest)
+        if room >= LEAST_DIGITS * len(stacked) and costs_may_be_rounded(spec):
+            whole, scale, moved = whole_numbers(stacked, room, room)
+        elif moved:
+            mistakes.append(spec_checks.too_many_digits("costs", table, span))
+            return _RowCosts()
+    cost = np.zeros((table.rows, len(classes)), dtype=np.int64)
+    for place, (predicted, (_, is_gain)) in enumerate(spec.row_costs.items()):
+        part = whole[place * table.rows : (place + 1) * table.rows]
+        cost[:, number[predicted]] = -part if is_gain else part
+    if not moved:
+        return _RowCosts(cost, scale)
+    # Half a unit for every row, and what the multiplication of a float by a power of ten may add.
+    total = int(weights.whole.sum()) * weights.scale
+    change = scale * (Fraction(1, 2) + Fraction(int(np.abs(whole).max()), 2**51)) * total
+    notes.append(
+        f"costs of rows were rounded to multiples of {float(scale):g}; "
+        f"the cost of a tree moves by at most {float(change):.2g}"
+    )
+    return _RowCosts(cost, scale, change)
+
+
+def _beyond_floats(values: NDArray[Any]) -> bool:
+    return len(values) > 0 and max(abs(int(values.min())), abs(int(values.max()))) > EXACT
 
 
 def _unrounded(
@@ -318,9 +389,15 @@ def _class_products(
             mistakes.append(spec_checks.unknown_class(label, classes, table, spec.spans.get(f"class weight:{label}")))
     known, place = np.unique(values, return_inverse=True)
     exact = [spec_checks.as_fraction(value) for value in known.tolist()]
-    pairs, where, counts = np.unique(place.reshape(-1) * len(classes) + actual, return_inverse=True, return_counts=True)
+    pairs, where = np.unique(place.reshape(-1) * len(classes) + actual, return_inverse=True)
+    counts = np.bincount(where.reshape(-1), weights=None if table.merged is None else table.merged.count)
     products = [exact[pair // len(classes)] * factors[pair % len(classes)] for pair in pairs.tolist()]
-    return products, counts.tolist(), where.reshape(-1)
+    return products, counts.astype(np.int64).tolist(), where.reshape(-1)
+
+
+def _of_all(weight: NDArray[Any], table: Table) -> NDArray[Any]:
+    """The weight of all of the user's rows that each row stands for."""
+    return weight if table.merged is None else weight * table.merged.count
 
 
 def _least(whole: Whole) -> int:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -42,7 +42,7 @@ def read_delimited(
     limits: ReadingLimits = UNLIMITED,
 ) -> Table:
     """Read text of lines and separators, whose first line holds the column names."""
-    header, separator = _header(name, content, span, notes)
+    header, separator = header_of(name, content, span, notes)
     refuse_repeats(header, name, span)
     content = _without_blank_lines(content, len(header))
     lines = content.count(b"\n") - content.endswith(b"\n")  # rows, unless some are within quotes
@@ -86,11 +86,19 @@ def typed_table(
             typed = 0
         columns[series.name] = infer(series, types.get(series.name, UNDECLARED), findings)
     findings.stop()
-    return Table(columns, frame.height, name, notes=tuple(findings.notes), again=partial(_rows, frame, name, types))
+    return Table(columns, frame.height, name, notes=tuple(findings.notes), again=_Frame(frame, name, types))
 
 
-def _rows(frame: pl.DataFrame, name: str, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
-    return typed_table(frame[rows], name, types, None)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Frame:
+    """The frame that a table was made from; selected rows can be typed as if they were all."""
+
+    frame: pl.DataFrame
+    name: str
+    types: Mapping[str, ColumnSpec]
+
+    def __call__(self, rows: Any) -> Table:
+        return typed_table(self.frame[rows], self.name, self.types, None)
 
 
 class _Texts:
@@ -114,7 +122,7 @@ class _Texts:
 
     def _typed(self, series: pl.Series) -> pl.Series:
         declared = self.types.get(series.name, UNDECLARED)
-        return series if declared.type in _AS_TEXT else _retyped(series, self.separator, declared)
+        return series if declared.type in _AS_TEXT else retyped(series, self.separator, declared)
 
 
 def _without_blank_lines(content: bytes, columns: int) -> bytes:
@@ -122,12 +130,13 @@ def _without_blank_lines(content: bytes, columns: int) -> bytes:
     if content.endswith((b"\n\n", b"\n\r\n")):
         content = content.rstrip(b"\r\n") + b"\n"
     # In a file with quotes a blank line may be part of a value.
-    if columns > 1 and (b"\n\n" in content or b"\n\r\n" in content) and b'"' not in content:
+    returns = b"\r" in content  # a single byte is found much faster than several
+    if columns > 1 and (b"\n\n" in content or (returns and b"\n\r\n" in content)) and b'"' not in content:
         content = re.sub(rb"\n(?:\r?\n)+", b"\n", content)
     return content
 
 
-def _header(name: str, content: bytes, span: Span | None, notes: list[str]) -> tuple[list[str], str]:
+def header_of(name: str, content: bytes, span: Span | None, notes: list[str]) -> tuple[list[str], str]:
     """The column names, and the separator that splits them."""
     begin = len(content) - len(content.lstrip(b"\r\n"))
     end = content.find(b"\n", begin)
@@ -181,16 +190,13 @@ def _parse(
     span: Span | None,
     limits: ReadingLimits,
 ) -> pl.DataFrame:
-    # Columns declared as category or text are read as text, so that 007 stays 007.
-    as_text = {column for column in header if types.get(column, UNDECLARED).type in _AS_TEXT}
-    schema = dict.fromkeys(as_text, pl.String())
     read = partial(pl.read_csv, separator=separator, raise_if_empty=False)
     typed = partial(read, null_values=list(MISSING_WORDS), infer_schema_length=1000)
+    as_text = {column for column in header if is_text(column, types)}
     try:
         try:
             head = typed(content, new_columns=header, n_rows=1000)
-            # Booleans are read as text too, so that a label `True` stays `True`.
-            schema |= {column: pl.String() for column, dtype in head.schema.items() if dtype == pl.Boolean}
+            schema = _text_columns(head, types)
             if limits.deadline == float("inf") or len(content) <= _AT_ONCE:
                 frame = typed(content, new_columns=header, schema_overrides=schema)
             else:
@@ -213,12 +219,46 @@ def _parse(
     if frame.width != len(header):
         _refuse_ragged(name, content, header, separator, span, limits)
     texts = [series for series in frame.iter_columns() if series.dtype == pl.String and series.name not in as_text]
-    retyped = []
+    others = []
     for series in texts:
         if len(content) > _AT_ONCE:
             limits.late(name, span)
-        retyped.append(_retyped(series, separator, types.get(series.name, UNDECLARED)))
-    return frame.with_columns(retyped)
+        others.append(retyped(series, separator, types.get(series.name, UNDECLARED)))
+    return frame.with_columns(others)
+
+
+def is_text(column: str, types: Mapping[str, ColumnSpec]) -> bool:
+    """Is the column declared as category or text? It is then read as text, so that 007 stays 007."""
+    return types.get(column, UNDECLARED).type in _AS_TEXT
+
+
+def _text_columns(head: pl.DataFrame, types: Mapping[str, ColumnSpec]) -> dict[str, Any]:
+    """The columns that are read as text. Booleans are too, so that a label `True` stays `True`."""
+    chosen = (name for name, dtype in head.schema.items() if is_text(name, types) or dtype == pl.Boolean)
+    return dict.fromkeys(chosen, pl.String())
+
+
+class PieceReader:
+    """Reads pieces of a text one by one, with the types that `read_delimited` would give to its columns."""
+
+    def __init__(self, first: bytes, header: list[str], separator: str, types: Mapping[str, ColumnSpec]) -> None:
+        self.read_csv = partial(pl.read_csv, separator=separator, raise_if_empty=False)
+        head = self.read_csv(
+            first, new_columns=header, n_rows=1000, null_values=list(MISSING_WORDS), infer_schema_length=1000
+        )
+        self.schema: dict[str, Any] = {**head.schema, **_text_columns(head, types)}
+        self.is_typed = True
+
+    def as_text(self) -> None:
+        """From now on all columns are text, because a later value did not fit the types of the first rows."""
+        self.schema = dict.fromkeys(self.schema, pl.String())
+        self.is_typed = False
+
+    def read(self, piece: bytes, *, has_header: bool, columns: Sequence[str]) -> pl.DataFrame:
+        nothing = list(MISSING_WORDS) if self.is_typed else None
+        places = [place for place, name in enumerate(self.schema) if name in columns]
+        frame = self.read_csv(piece, has_header=has_header, schema=self.schema, columns=places, null_values=nothing)
+        return frame.select(columns)
 
 
 def _in_pieces(
@@ -251,7 +291,7 @@ def _line_end(content: bytes, begin: int, after: int) -> int:
     return end
 
 
-def _retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Series:
+def retyped(series: pl.Series, separator: str, declared: ColumnSpec) -> pl.Series:
     """Text that is all numbers becomes numbers.
 
     They had spaces around them, were read as text because of another column, or have decimal commas, which many

@@ -13,7 +13,7 @@ from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.lang.suggest import nearest
-from treeml.system.confinement import Outside, open_within
+from treeml.system.confinement import Outside, no_waiting, open_within
 from treeml.system.reading import NotPlain, open_plain, refuse_special
 
 _NO_DATA = (".tml", ".py", ".md", ".expected", ".json", ".svg")
@@ -74,9 +74,9 @@ def _bytes_within(path: Path, span: Span | None, limits: ReadingLimits) -> bytes
 
     def opened(name: str, flags: int) -> int:
         # Opening a pipe without a writer would wait forever.
-        return os.open(name, flags if patient else flags | getattr(os, "O_NONBLOCK", 0))
+        return os.open(name, flags if patient else flags | no_waiting())
 
-    return _read_opened(opened(str(path), os.O_RDONLY), path, span, limits)
+    return _read_opened(opened(str(path), os.O_RDONLY | getattr(os, "O_BINARY", 0)), path, span, limits)
 
 
 def _read_opened(handle: int, path: Path, span: Span | None, limits: ReadingLimits) -> bytes:

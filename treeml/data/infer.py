@@ -217,8 +217,10 @@ def _from_nothing(series: pl.Series, declared: ColumnSpec) -> Column:
 
 
 def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    series = series.str.strip_chars()
-    series = series.set(series.is_in(MISSING_WORDS), None)
+    known = series.unique()
+    clean = _without_missing_words(known)
+    if not clean.equals(known, null_equal=True):  # to look at the different texts first is faster than at every row
+        series = _without_missing_words(series)
     if series.null_count() == len(series):
         return _from_nothing(series, declared)
     if declared.type in ("number", "integer"):
@@ -228,9 +230,10 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes
             return _two_valued(series, declared, findings)
         return _coded(series, declared.type)
     present = len(series) - series.null_count()
-    distinct = series.n_unique() - (series.null_count() > 0)
+    different = clean.unique().drop_nulls()
+    distinct = len(different)
     if distinct <= 2:
-        words = {word.lower() for word in series.unique().drop_nulls()}
+        words = {word.lower() for word in different}
         if any(words <= truth for truth in _TRUTHS[1:]) and len(words) == distinct:
             return _two_valued(series, declared, findings)
     if distinct > 20 and distinct >= 0.9 * present:
@@ -240,6 +243,11 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes
         )
         return _coded(series, "text")
     return _coded(series, "category")
+
+
+def _without_missing_words(series: pl.Series) -> pl.Series:
+    stripped = series.str.strip_chars()
+    return stripped.set(stripped.is_in(MISSING_WORDS), None)
 
 
 def _numbers_from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:

@@ -37,12 +37,13 @@ class ReadingLimits:
     name_length: int | None = None  # characters of a column's name or of a level
     folder: Path | None = None  # in which every file has to lie after links are followed
 
-    def tightened(self, memory: int | None, within: float | None) -> ReadingLimits:
-        """These limits combined with those of a run that begins now."""
+    def tightened(self, memory: int | None, within: float | None, begun: float | None = None) -> ReadingLimits:
+        """These limits combined with those of a run that began then, or begins now."""
         if memory is None and within is None:
             return self
         least = [size for size in (self.memory, memory) if size is not None]
-        deadline = self.deadline if within is None else min(self.deadline, monotonic() + within)
+        begun = monotonic() if begun is None else begun
+        deadline = self.deadline if within is None else min(self.deadline, begun + within)
         return replace(self, memory=min(least) if least else None, deadline=deadline)
 
     @property

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
-from treeml.lang.spec import Condition, Spec, Use
+from treeml.lang.spec import Condition, Linear, Spec, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,9 @@ def mentions(spec: Spec) -> Iterator[Mention]:
         yield Mention(name, "other", declared.span)
     if spec.weight_column is not None:
         yield Mention(spec.weight_column, "weight", place(spec, "weight", spec.weight_column))
-    for name in spec.test_costs:
+    for name in dict.fromkeys(column for column, _ in spec.row_costs.values()):
+        yield Mention(name, "cost", place(spec, "row cost", name))
+    for name in dict.fromkeys((*spec.test_costs, *(before for _, before in spec.test_discounts))):
         yield Mention(name, "other", place(spec, "test cost", name))
     for rule in spec.binarizations:
         if rule.column:
@@ -43,13 +46,21 @@ def mentions(spec: Spec) -> Iterator[Mention]:
 
 
 def uses(spec: Spec) -> Iterator[Use]:
-    """Every measure with its arguments, first of the goals, then of the requirements."""
+    """Every measure with its arguments, and those in a quotient: of goals, then requirements, then reported ones."""
     for goal in spec.goals:
-        for _, use in goal.expression.parts:
-            yield use
+        yield from _in_sum(goal.expression)
     for requirement in spec.requirements:
-        for _, use in requirement.expression.parts:
-            yield use
+        yield from _in_sum(requirement.expression)
+    for use in spec.reported:
+        yield from _in_sum(Linear(((Fraction(1), use),)))
+
+
+def _in_sum(total: Linear) -> Iterator[Use]:
+    for _, use in total.parts:
+        yield use
+        for argument in use.arguments:
+            if isinstance(argument, Linear):
+                yield from _in_sum(argument)
 
 
 def conditions(use: Use) -> Iterator[Condition]:

@@ -35,7 +35,7 @@ def fill(
         declared = spec.columns.get(column.name, UNDECLARED)
         if declared.missing == "drop":
             drop |= column.missing
-            notes.append(f"{_rows(int(column.missing.sum()))} dropped where `{column.name}` is missing")
+            notes.append(f"{_rows(table.rows_where(column.missing))} dropped where `{column.name}` is missing")
         elif column.name in whole or not declared.missing:
             alike = undeclared.get(column.type, [])
             alike = alike if column.name in alike else [column.name]
@@ -59,6 +59,8 @@ def fill(
         return table, np.arange(table.rows)
     if drop.any():
         table = take_rows(table, kept)
+    if table.merged is not None:
+        kept = table.merged.first
     if medians:
         columns = dict(table.columns)
         for name in medians:
@@ -94,8 +96,8 @@ def _with_median(column: Column, notes: list[str]) -> Column:
 def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, alike: list[str]) -> Diagnostic:
     """The help is given once for all columns of one type."""
     assert column.missing is not None
-    count = int(column.missing.sum())
-    first = int(np.argmax(column.missing)) + 1
+    count = table.rows_where(column.missing)
+    first = table.first_where(column.missing)
     values = "value is" if count == 1 else "values are"
     title = f"{count} {values} missing in `{column.name}`"
     where = f"row {first} of {table.source}" if count == 1 else f"the first in row {first} of {table.source}"

@@ -14,7 +14,7 @@ import io
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -30,6 +30,13 @@ _SHARED_BEGINNINGS = 7  # the encoding in which a text says how much of the one 
 _DEEPEST = 32
 _OFTEN = 1 << 12  # values of metadata between two looks at the limits
 _VALUE = 100  # bytes that a value of metadata takes at most
+
+
+class Content(Protocol):
+    """Bytes, in memory or in an open file."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, place: Any, /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +95,7 @@ def _measured(frame: pl.DataFrame, held: int, name: str, span: Span | None, limi
     return frame
 
 
-def decoded_size(content: bytes, *, ask_pages: bool, look: Callable[[int], None] = lambda values: None) -> Size:
+def decoded_size(content: Content, *, ask_pages: bool, look: Callable[[int], None] = lambda values: None) -> Size:
     """The size that the footer states, or with `ask_pages` the headers of the pages where they state more.
 
     `look` is called now and then with the number of values that were read, and raises where there are too many.
@@ -124,7 +131,7 @@ def decoded_size(content: bytes, *, ask_pages: bool, look: Callable[[int], None]
     return Size(rows, columns or sum(1 for element in footer[2] if 5 not in element), total, sum(widest))
 
 
-def _headers(content: bytes, about: dict[int, Any], look: Callable[[int], None]) -> Iterator[dict[int, Any]]:
+def _headers(content: Content, about: dict[int, Any], look: Callable[[int], None]) -> Iterator[dict[int, Any]]:
     """The headers of a column's pages, one after the other."""
     begin = min(_whole(about[9]), _whole(about.get(11, about[9])) or _whole(about[9]))
     end = begin + _whole(about[7])
@@ -155,7 +162,7 @@ def _whole(value: Any) -> int:
 class _Compact:
     """Thrift's compact protocol: a structure as a dict from the numbers of its fields to their values."""
 
-    def __init__(self, content: bytes, place: int, look: Callable[[int], None]) -> None:
+    def __init__(self, content: Content, place: int, look: Callable[[int], None]) -> None:
         self.content = content
         self.place = place
         self.look = look
@@ -216,13 +223,13 @@ class _Compact:
 
     def _byte(self) -> int:
         self.place += 1
-        return self.content[self.place - 1]
+        return int(self.content[self.place - 1])
 
     def _bytes(self, size: int) -> bytes:
         if size > len(self.content) - self.place:
             raise ValueError("cut off")
         self.place += size
-        return self.content[self.place - size : self.place]
+        return bytes(self.content[self.place - size : self.place])
 
     def _unsigned(self) -> int:
         value = shift = 0

@@ -29,6 +29,7 @@ from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas and numpy, by name, so that pandas is not imported
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
+_INTEGERS = {f"{sign}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)}  # types of narwhals and polars
 _DATES = (date, time, np.datetime64)  # datetime is a subclass of date
 
 
@@ -190,6 +191,9 @@ def _as_bits(matrix: NDArray[Any]) -> NDArray[np.bool_] | None:
     probe = matrix[: max(1, 4096 // max(1, matrix.shape[1]))]
     if not ((probe == 0) | (probe == 1)).all():
         return None
+    if matrix.dtype.kind in "iu":
+        unsigned = matrix.view(f"u{matrix.dtype.itemsize}")  # in which negative numbers are large
+        return np.ascontiguousarray(matrix.astype(bool).T) if unsigned.max(initial=0) <= 1 else None
     ones = matrix == 1
     # Counted as integers, which is twice as fast; -0.0 then counts as nonzero and takes the general path.
     entries = matrix.view(np.int64) if matrix.dtype == np.float64 and matrix.flags.c_contiguous else matrix
@@ -388,6 +392,8 @@ def _column_rows(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], so
 def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
     import narwhals.stable.v2 as nw
 
+    if isinstance(frame, pl.DataFrame):
+        return _from_polars(frame, types)
     if hasattr(frame, "iloc") and hasattr(frame, "columns"):  # pandas allows two columns of the same name
         refuse_repeats([str(name) for name in frame.columns], "the frame", None)
     try:
@@ -402,27 +408,59 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
             )
         ) from None
     if isinstance(wrapped, nw.LazyFrame):
-        wrapped = wrapped.collect()
-    findings = InferenceNotes("the frame")
+        return _from_frame(wrapped.collect().to_native(), types)
     names = [str(name) for name in wrapped.columns]
     refuse_repeats(names, "the frame", None)
+    again = partial(_frame_rows, wrapped, types)
+    kinds = {str(kind) for kind in wrapped.schema.values()}
+    if _may_be_bits(kinds, names, types) and (bits := _as_bits(wrapped.to_numpy())) is not None:
+        return _bit_table(names, bits, kinds, again)
+    findings = InferenceNotes("the frame")
     typed: dict[str, Column] = {}
     for name, column in zip(names, wrapped.iter_columns(), strict=True):
         declared = types.get(name, UNDECLARED)
-        native = column.to_native()
-        if isinstance(native, pl.Series):
-            typed[name] = infer(native.alias(name), declared, findings)
+        if isinstance(column.to_native(), pl.Series):
+            typed[name] = infer(column.to_native().alias(name), declared, findings)
         elif column.dtype == nw.Enum or column.dtype == nw.Categorical:
             typed[name] = _from_category(name, column, declared, findings, nw.is_ordered_categorical(column))
         elif column.dtype.is_numeric() and column.null_count() == 0:
             typed[name] = _column(name, column.to_numpy(), types, findings)
         else:
             typed[name] = _from_list(name, column.to_list(), declared, findings)
-    return _finished(typed, wrapped.shape[0], "the frame", findings, partial(_frame_rows, wrapped, types))
+    return _finished(typed, wrapped.shape[0], "the frame", findings, again)
+
+
+def _from_polars(frame: pl.DataFrame, types: Mapping[str, ColumnSpec]) -> Table:
+    names = frame.columns
+    again = partial(_polars_rows, frame, types)
+    kinds = {str(kind) for kind in set(frame.dtypes)}
+    # One row of most frames shows that they hold other numbers.
+    if _may_be_bits(kinds, names, types) and len(frame) and {*frame.row(0)} <= {0, 1}:
+        # Columns are not copied here, while a matrix by polars would wait for its threads.
+        bits = _as_bits(np.array([column.to_numpy() for column in frame]).T)
+        if bits is not None:
+            return _bit_table(names, bits, kinds, again)
+    findings = InferenceNotes("the frame")
+    typed = {column.name: infer(column, types.get(column.name, UNDECLARED), findings) for column in frame}
+    return _finished(typed, len(frame), "the frame", findings, again)
+
+
+def _may_be_bits(kinds: set[str], names: Sequence[str], types: Mapping[str, ColumnSpec]) -> bool:
+    """Can a frame with columns of these types hold nothing but 0 and 1, or nothing but truths?"""
+    return bool(kinds) and (kinds == {"Boolean"} or kinds <= _INTEGERS) and types.keys().isdisjoint(names)
+
+
+def _bit_table(names: Sequence[str], bits: NDArray[np.bool_], kinds: set[str], again: Callable[[Any], Table]) -> Table:
+    levels = (False, True) if kinds == {"Boolean"} else (0, 1)
+    return Table(BitColumns(tuple(names), bits, levels, {}), bits.shape[1], "the frame", again=again)
 
 
 def _frame_rows(frame: Any, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
     return _from_frame(frame[rows.tolist(), :].to_native(), types)
+
+
+def _polars_rows(frame: pl.DataFrame, types: Mapping[str, ColumnSpec], rows: Any) -> Table:
+    return _from_polars(frame[rows.tolist()], types)
 
 
 def _from_category(name: str, column: Any, declared: ColumnSpec, findings: InferenceNotes, ordered: bool) -> Column:
@@ -439,7 +477,7 @@ def _from_category(name: str, column: Any, declared: ColumnSpec, findings: Infer
 def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSpec]) -> Table:
     """A frame X with a separate y: y joins it under its own name, or as `y`."""
     findings = InferenceNotes(table.source, notes=list(table.notes))
-    columns = dict(table.columns)
+    columns, joined = table.columns, {}
     names: dict[str, str | None] = {"y": table.target, "weight": table.weight}
     for role, values in (("y", y), ("weight", weight)):
         if values is None:
@@ -454,9 +492,10 @@ def _with_target(table: Table, y: Any, weight: Any, types: Mapping[str, ColumnSp
                     place=table.source,
                 )
             )
-        columns[name] = _vector(name, values, table.rows, types, findings)
+        joined[name] = _vector(name, values, table.rows, types, findings)
         names[role] = name
     findings.stop()
+    columns = columns.joined(joined) if isinstance(columns, BitColumns) else {**columns, **joined}
     again = None if table.again is None else partial(_joined_rows, table.again, y, weight, types)
     return Table(columns, table.rows, table.source, names["y"], names["weight"], tuple(findings.notes), again)
 

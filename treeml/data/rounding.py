@@ -25,6 +25,7 @@ from treeml.lang.measures import BUILT_IN, MEASURES, chosen_loss
 from treeml.lang.spec import CheckedGoal, Requirement, Spec, Use
 
 _UNWEIGHTED_UNITS = frozenset({"count", "rows", "truth"})
+_UNKNOWN_EFFECT = frozenset({"value", "quotient"})  # how far rounded weights move these is not known
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
 
 
@@ -35,9 +36,10 @@ class Rounding:
     weights: Fraction = Fraction(0)  # the largest change of a weight, relative to the weight
     targets: Fraction = Fraction(0)  # the largest change of a number to predict
     total: Fraction = Fraction(0)  # the changes of all weights, added up
+    costs: Fraction = Fraction(0)  # the largest change of the sum of all costs of rows
 
     def __bool__(self) -> bool:
-        return bool(self.weights or self.targets)
+        return bool(self.weights or self.targets or self.costs)
 
 
 EXACT_NUMBERS = Rounding()
@@ -53,9 +55,14 @@ def reads_targets(use: Use) -> bool:
     return MEASURES[use.measure].leaf_loss is not None or use.measure not in BUILT_IN
 
 
+def reads_costs(use: Use) -> bool:
+    """Does the measure depend on the costs of rows? Measures of other packages are taken to do so."""
+    return use.measure in ("mistake_cost", "gain") or use.measure not in BUILT_IN
+
+
 def weights_may_be_rounded(spec: Spec) -> bool:
     """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
-    if spec.listing is not None:
+    if spec.listing is not None or spec.row_costs:
         return False
     readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
     if _reads(spec.goals[:-1], reads_weights) or not all(map(_can_be_loosened, readers)):
@@ -69,7 +76,7 @@ def weights_may_be_rounded(spec: Spec) -> bool:
         return False
     uses = [use for _, use in goal.expression.parts if reads_weights(use)]
     in_proportion = [use for use in uses if MEASURES[use.measure].unit in _PER_WEIGHT]
-    if any(use.measure not in BUILT_IN for use in uses) or len(in_proportion) > 1:
+    if any(use.measure not in BUILT_IN or use.measure == "ratio" for use in uses) or len(in_proportion) > 1:
         return False
     return _only_adds_up(goal) or not any(map(reads_targets, uses))
 
@@ -85,6 +92,11 @@ def targets_may_be_rounded(spec: Spec) -> bool:
     return len(uses) == 1 and uses[0].measure in BUILT_IN and _only_adds_up(goal)
 
 
+def costs_may_be_rounded(spec: Spec) -> bool:
+    """The same for the costs of rows, which every goal adds up."""
+    return spec.listing is None and not _reads((*spec.requirements, *spec.goals[:-1]), reads_costs)
+
+
 def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bool]) -> bool:
     return any(reads(use) for each in asked for _, use in each.expression.parts)
 
@@ -92,7 +104,9 @@ def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bo
 def _can_be_loosened(requirement: Requirement) -> bool:
     """Is known how far rounded weights move the value, and is there a side to which the limit can move?"""
     uses = [use for _, use in requirement.expression.parts if reads_weights(use)]
-    return requirement.sense != "=" and not any(reads_targets(use) or use.measure == "margin" for use in uses)
+    return requirement.sense != "=" and not any(
+        reads_targets(use) or MEASURES[use.measure].unit in _UNKNOWN_EFFECT for use in uses
+    )
 
 
 def looser(requirement: Requirement, limit: Fraction, rounding: Rounding, dearest: Fraction) -> Fraction:
@@ -165,6 +179,11 @@ def tolerance_of_targets(goal: CheckedGoal, value: Fraction, moved: Fraction, we
         else:
             tolerance += 2 * factor * moved * weight
     return tolerance
+
+
+def tolerance_of_costs(goal: CheckedGoal, moved: Fraction) -> Fraction:
+    """The same for rounded costs of rows: the costs of both trees may have moved."""
+    return sum((2 * moved * abs(factor) for factor, use in goal.expression.parts if reads_costs(use)), Fraction(0))
 
 
 def _root(value: Fraction) -> Fraction:

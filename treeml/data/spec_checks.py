@@ -14,7 +14,7 @@ from treeml.data.binarization import suits
 from treeml.data.classes import can_be_classes
 from treeml.data.conditions import compared_rows, groups_of, rows_meeting, speaks_of_prediction
 from treeml.data.mentions import Mention, conditions, place
-from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, listed, quoted
+from treeml.data.table import Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
@@ -55,7 +55,7 @@ def _with_spaces(names: Iterable[str]) -> str | None:
 
 def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
     names = list(table.columns)
-    if "group" in roles and not isinstance(table.columns, BitColumns):
+    if "group" in roles:
         groups = [
             name
             for name, column in table.columns.items()
@@ -65,7 +65,7 @@ def _candidates(roles: set[str], table: Table, spec: Spec) -> str:
         ]
         if groups:
             return f"columns that could name a group: {listed(groups)}"
-    if "weight" in roles and not isinstance(table.columns, BitColumns):
+    if "weight" in roles:
         numbers = [name for name, column in table.columns.items() if column.is_number]
         if numbers:
             return f"columns that hold numbers: {listed(numbers)}"
@@ -215,6 +215,16 @@ def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagno
             title = f"`{column.name}` cannot be clustered, because it is not a number"
             fact = describe(column).replace("classes:", "levels:")
             yield _at("D425", title, mention.span, fact, table, (), ("name columns of numbers, or of 0 and 1",))
+
+
+def unusable_costs(named: Iterable[Mention], table: Table) -> Iterator[Diagnostic]:
+    """Columns that cannot be the cost of a prediction."""
+    for mention in named:
+        column = table.columns.get(mention.column) if mention.role == "cost" else None
+        if column is not None and not column.is_number and not _reads_as_numbers(column):
+            title = f"`{column.name}` cannot be a cost, because it is not a number"
+            fact = describe(column).replace("classes:", "levels:")
+            yield _at("D425", title, mention.span, fact, table, (), ("name a column of numbers",))
 
 
 def no_weight(spec: Spec, table: Table, name: str | None) -> Diagnostic:

@@ -101,11 +101,12 @@ def _same_roles(table: Table, dataset: Dataset) -> Table:
 
 def _of_present_classes(spec: Spec, dataset: Dataset, rows: NDArray[Any]) -> Spec:
     """The spec without weights and costs of classes that these rows do not have."""
-    if not spec.class_weights and not spec.mistake_costs:
+    if not spec.class_weights and not spec.mistake_costs and not spec.row_costs:
         return spec
     present = {label_text(dataset.classes[code]) for code in np.unique(dataset.actual[rows]).tolist()}
     return replace(
         spec,
         class_weights={label: weight for label, weight in spec.class_weights.items() if label in present},
+        row_costs={label: column for label, column in spec.row_costs.items() if label in present},
         mistake_costs={pair: cost for pair, cost in spec.mistake_costs.items() if present.issuperset(pair)},
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ class Column:
     values: NDArray[Any]  # numbers, or int32 codes with -1 for missing
     levels: tuple[Any, ...] = ()
     missing: NDArray[np.bool_] | None = None  # None if nothing is missing
+    cuts: NDArray[Any] | None = None  # of merged numbers: each value stands for all between two of these cuts
 
     @property
     def is_number(self) -> bool:
@@ -44,6 +45,53 @@ class Column:
         return None
 
 
+_HELD: Any = Column.__dict__["values"]  # the place in which a Column keeps its values
+
+
+class CutColumn(Column):
+    """A Column in little memory: its values are looked up in a short table by a small code, whenever they are read."""
+
+    __slots__ = ("_codes",)
+    _codes: NDArray[Any]
+
+    @classmethod
+    def of(cls, like: Column, codes: NDArray[Any]) -> CutColumn:
+        """The column with the value of `like` at each code. If `like` has missing values, they have code 0."""
+        missing = None if like.missing is None else codes == 0
+        column = cls(like.name, like.type, like.values, like.levels, missing, like.cuts)
+        object.__setattr__(column, "_codes", codes)
+        return column
+
+    @property
+    def values(self) -> NDArray[Any]:  # type: ignore[override]
+        """The values; those of a changed copy are kept as they are given."""
+        held: NDArray[Any] = _HELD.__get__(self)
+        codes = getattr(self, "_codes", None)
+        return held if codes is None else held[codes]
+
+    @values.setter
+    def values(self, values: NDArray[Any]) -> None:
+        _HELD.__set__(self, values)
+
+    def at(self, rows: NDArray[Any]) -> CutColumn:
+        """Some rows of it."""
+        missing = None if self.missing is None or not self.missing[rows].any() else self.missing[rows]
+        column = CutColumn(self.name, self.type, _HELD.__get__(self), self.levels, missing, self.cuts)
+        object.__setattr__(column, "_codes", self._codes[rows])
+        return column
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class MergedRows:
+    """How many of the user's rows each row of a table stands for, and the number of the first of them, from 0."""
+
+    count: Whole
+    first: Whole
+
+    def at(self, rows: NDArray[Any]) -> MergedRows:
+        return MergedRows(self.count[rows], self.first[rows])
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Table:
     columns: Mapping[str, Column]  # in the order of the source
@@ -53,6 +101,20 @@ class Table:
     weight: str | None = None  # weighs the rows unless the spec says otherwise: the weights given with arrays
     notes: tuple[str, ...] = ()  # for the report: a separator that was guessed, text columns left out
     again: Callable[[NDArray[Any]], Table] | None = None  # selected rows, typed as if there were no others
+    merged: MergedRows | None = None  # the user's rows that each row stands for, if equal rows were merged
+
+    @property
+    def given_rows(self) -> int:
+        """The number of the user's rows."""
+        return self.rows if self.merged is None else int(self.merged.count.sum())
+
+    def rows_where(self, mask: NDArray[np.bool_]) -> int:
+        """How many of the user's rows these are."""
+        return int(np.count_nonzero(mask) if self.merged is None else self.merged.count[mask].sum())
+
+    def first_where(self, mask: NDArray[np.bool_]) -> int:
+        """The number, from 1, of the first of these rows in the user's table."""
+        return int(np.argmax(mask) if self.merged is None else self.merged.first[mask].min()) + 1
 
 
 class BitColumns(Mapping[str, Column]):
@@ -84,6 +146,18 @@ class BitColumns(Mapping[str, Column]):
             if len(self.made) < self.KEPT:
                 self.made[name] = found
         return found
+
+    def bits_of(self, names: tuple[str, ...]) -> NDArray[np.bool_]:
+        """The bits of these columns; not copied if they lie side by side."""
+        places = [self.index[name] for name in names]
+        first = places[0] if places else 0
+        if places == list(range(first, first + len(places))):
+            return self.bits[first : first + len(places)]
+        return self.bits[places]
+
+    def joined(self, others: Mapping[str, Column]) -> BitColumns:
+        """The columns with others behind them."""
+        return BitColumns(tuple(self.index), self.bits, self.bit_levels, {**self.others, **others})
 
     def __contains__(self, name: object) -> bool:
         return name in self.index or name in self.others
@@ -120,10 +194,25 @@ class Dataset:
     mistake_cost: Whole  # classes (predicted) x classes (actual), times mistake_scale
     mistake_scale: Fraction
     test_cost: Mapping[str, Fraction]  # per feature column, 0 unless stated
+    row_cost: Whole | None = None  # rows x classes (predicted), times row_cost_scale; instead of mistake_cost if given
+    row_cost_scale: Fraction = Fraction(1)
+    test_discount: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)  # (column, tested before) -> cost
     notes: tuple[str, ...] = ()  # for the report: rounding, dropped rows, tests that are not exact
     given: Table | None = None  # the original table, if folds of its rows are to be bound
     rounding: Rounding = EXACT_NUMBERS  # how far weights and targets differ from the user's
     given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
+    count: Whole | None = None  # the user's rows that each row stands for; its weight is their weight. None: one each
+
+    @property
+    def given_rows(self) -> int:
+        """The number of the user's rows."""
+        return self.rows if self.count is None else int(self.count.sum())
+
+    def rows_in(self, group: NDArray[np.intp], groups: int) -> NDArray[np.int64]:
+        """How many of the user's rows are in each group; `group` holds the number of the group of every row."""
+        if self.count is None:
+            return np.bincount(group, minlength=groups)
+        return np.bincount(group, weights=self.count, minlength=groups).astype(np.int64)  # exact up to 2**53
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]
@@ -144,12 +233,26 @@ def take_rows(table: Table, rows: NDArray[Any]) -> Table:
         taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others)
     else:
         taken = {name: take_column(column, rows) for name, column in columns.items()}
-    return replace(table, columns=taken, rows=len(rows), again=None)
+    merged = None if table.merged is None else table.merged.at(rows)
+    return replace(table, columns=taken, rows=len(rows), again=None, merged=merged)
 
 
 def take_column(column: Column, rows: NDArray[Any]) -> Column:
+    if isinstance(column, CutColumn):
+        return column.at(rows)
     missing = None if column.missing is None or not column.missing[rows].any() else column.missing[rows]
     return replace(column, values=column.values[rows], missing=missing)
+
+
+def plain_columns(table: Table) -> dict[str, list[Any]]:
+    """The values of every column as plain Python values, None where one is missing."""
+    columns: dict[str, list[Any]] = {}
+    for name, column in table.columns.items():
+        values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
+        if column.missing is not None:
+            values = [None if absent else value for value, absent in zip(values, column.missing.tolist(), strict=True)]
+        columns[name] = values
+    return columns
 
 
 def label_text(value: Any) -> str:

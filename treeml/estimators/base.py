@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -29,6 +30,7 @@ from sklearn.utils.validation import (
 
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_columns, limit_size, read_spec
+from treeml.lang.diagnostic import DataError
 from treeml.model import Model
 from treeml.trees.nodes import Branch
 from treeml.trees.tree import Tree
@@ -143,7 +145,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return reading.plain_names(X)
         dtype = None if getattr(self, "from_frame_", False) else "numeric"
         finite = "allow-nan" if dtype is None or self.__sklearn_tags__().input_tags.allow_nan else True
-        return validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite=finite)
+        with self._missing_values(X):
+            return validate_data(self, X, reset=False, dtype=dtype, ensure_all_finite=finite)
 
     def _checked_training(self, X: Any, y: Any, **y_checks: Any) -> tuple[Any, Any]:
         """X and y as scikit-learn requires them: arrays of finite numbers, or an unchanged frame; y if it is needed."""
@@ -157,8 +160,33 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             check_consistent_length(X, y)
             return X, y
         finite = "allow-nan" if self.__sklearn_tags__().input_tags.allow_nan else True
-        checked = validate_data(self, X, **given, ensure_all_finite=finite, dtype="numeric", **y_checks)
+        with self._missing_values(X):
+            checked = validate_data(self, X, **given, ensure_all_finite=finite, dtype="numeric", **y_checks)
         return checked if given else (checked, None)
+
+    @contextmanager
+    def _missing_values(self, X: Any) -> Iterator[None]:
+        """Missing values in X are an error that names this estimator's own keyword."""
+        try:
+            yield
+        except DataError as error:
+            if not any(each.code == "D404" for each in error.diagnostics):
+                raise
+            helps = (self._missing_help(),)
+            raise DataError(
+                [replace(each, helps=helps) if each.code == "D404" else each for each in error.diagnostics]
+            ) from None
+        except ValueError as error:
+            if "Input X contains NaN" not in str(error):
+                raise
+            raise ValueError(f"Input X contains NaN: {_count_missing(X)}. {self._missing_help()}") from error
+
+    def _missing_help(self) -> str:
+        name = type(self).__name__
+        return (
+            f"use {name}(missing='separate'), whose tests can ask whether a value is missing, or "
+            f"{name}(missing='median'), or leave these rows out"
+        )
 
     def _learn(
         self,
@@ -192,7 +220,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         if weight is not None:
             name = reading.free_name(table, "weight")
             table = reading.with_column(table, reading.numbers_column(name, weight), "weight")
-        self._solve(model, table, inputs)
+        if own is not None:
+            self._solve(model, table, inputs)
+            return
+        with self._missing_values(X):
+            self._solve(model, table, inputs)
 
     def _own_spec(self) -> tuple[Model, Spec] | None:
         """The model in `spec` and its meaning, if there is one; no keyword may then describe the tree as well."""
@@ -352,6 +384,48 @@ class TreeEstimator(Estimator):
         outputs = tuple(name.removesuffix(reading.ROUNDED) for name in result.tree.outputs)
         self.tree_ = replace(result.tree, inputs=inputs, outputs=outputs)
         return replace(result, tree=self.tree_)
+
+
+class SupervisedTree(TreeEstimator):
+    """What trees with a target share: importances of columns, and the trees of every size."""
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The share of each column of X in the loss that the tree avoids; they add up to 1, or are all 0 for a leaf.
+
+        A split avoids the loss of its node as a leaf minus that of its two sides as leaves, exactly as the goal counts
+        it (errors, costs of mistakes, squared or other losses). `sklearn.inspection.permutation_importance` measures
+        the columns on other rows.
+
+        >>> estimator.feature_importances_.sum()
+        np.float64(1.0)
+        """
+        check_is_fitted(self)
+        known = getattr(self, "importances_", None)
+        if known is None:
+            raise AttributeError("importances are measured by fit; this estimator was stored by an earlier version")
+        return np.array(known)
+
+    def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
+        """The least loss of a tree for every number of leaves, each proved, and the prices at which it changes.
+
+        scikit-learn prunes one greedy tree; here each size has the best tree of its own. As there, `ccp_alphas` (prices
+        per leaf, rising) and `impurities` (mean losses) describe the trees that some price asks for, with `n_leaves`;
+        `frontier` lists (leaves, mean loss) for every number of leaves that lowers the loss. Other keywords of the
+        estimator, such as `max_depth`, apply to every tree.
+
+        >>> path = estimator.cost_complexity_pruning_path(X, estimator.predict(X))
+        >>> int(path.n_leaves[-1])
+        1
+        """
+        from treeml.estimators.size_path import size_path  # imported here: start-up time
+
+        return size_path(self, X, y, sample_weight)
+
+
+def _count_missing(X: Any) -> str:
+    count = int(np.isnan(np.asarray(X, dtype=np.float64)).sum())
+    return f"{count} value{' is' if count == 1 else 's are'} missing"
 
 
 def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]:

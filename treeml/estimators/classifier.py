@@ -14,7 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
-from treeml.estimators.base import Estimator, TreeEstimator, positive_weights, total_weight
+from treeml.estimators.base import Estimator, SupervisedTree, positive_weights, total_weight
+from treeml.estimators.importances import class_importances
 from treeml.lang import measure_formulas as measures
 from treeml.model import Model
 from treeml.trees.nodes import class_shares
@@ -53,7 +54,7 @@ class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
+class OptimalTreeClassifier(ClassEstimator, SupervisedTree):
     """The best decision tree for classes, proved and verified.
 
     >>> from treeml.sklearn import OptimalTreeClassifier
@@ -103,7 +104,7 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     ----------
     tree_, result_, model_ : the tree, the complete result of the search, and the model that was solved
     objective_, bound_, gap_, status_, is_optimal_ : the value that was reached, and what is proved
-    n_leaves_, depth_, classes_, n_features_in_, feature_names_in_ : as in scikit-learn
+    n_leaves_, depth_, classes_, n_features_in_, feature_names_in_, feature_importances_ : as in scikit-learn
     """
 
     max_leaves: int | None = None
@@ -112,6 +113,15 @@ class OptimalTreeClassifier(ClassEstimator, TreeEstimator):
     cost_matrix: Any = None
     fairness: Mapping[str, float] | None = None
     positive: Any = None
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to rows X with labels y. Rows of weight zero are left out.
+
+        >>> estimator.fit(X, y, sample_weight=[1, 2] * 20)
+        """
+        super().fit(X, y, sample_weight)
+        self.importances_ = class_importances(self.tree_, self.model_)
+        return self
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row's leaf.

@@ -12,7 +12,8 @@ from sklearn.base import RegressorMixin
 
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
-from treeml.estimators.base import TreeEstimator, positive_weights, total_weight
+from treeml.estimators.base import SupervisedTree, positive_weights, total_weight
+from treeml.estimators.importances import number_importances
 from treeml.lang import measure_formulas as measures
 from treeml.lang.formula import Formula
 from treeml.model import Model
@@ -21,7 +22,7 @@ LOSSES = ("squared", "absolute", "quantile")
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
-class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
+class OptimalTreeRegressor(RegressorMixin, SupervisedTree):  # type: ignore[misc]
     """The best decision tree for numbers, proved and verified.
 
     >>> from treeml.sklearn import OptimalTreeRegressor
@@ -50,7 +51,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
     ----------
     tree_, result_, model_ : the tree, the complete result of the search, and the model that was solved
     objective_, bound_, gap_, status_, is_optimal_ : the value that was reached, and what is proved
-    n_leaves_, depth_, n_features_in_, feature_names_in_ : as in scikit-learn
+    n_leaves_, depth_, n_features_in_, feature_names_in_, feature_importances_ : as in scikit-learn
     """
 
     loss: str = "squared"
@@ -75,6 +76,7 @@ class OptimalTreeRegressor(RegressorMixin, TreeEstimator):  # type: ignore[misc]
             weight,
             notes,
         )
+        self.importances_ = number_importances(self.tree_, self.model_, self._reached(X), y, weight)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -64,12 +64,8 @@ def in_order(X: Any, codes: NDArray[Any], weight: Any) -> tuple[Any, Any, Any]:
 
 def with_column(table: Table, column: Column, role: str) -> Table:
     """The table with an additional column, its target or its weight."""
-    columns = table.columns
-    if isinstance(columns, BitColumns):
-        others = {**columns.others, column.name: column}
-        joined: Any = BitColumns(tuple(columns.index), columns.bits, columns.bit_levels, others)
-    else:
-        joined = {**columns, column.name: column}
+    columns, new = table.columns, {column.name: column}
+    joined = columns.joined(new) if isinstance(columns, BitColumns) else {**columns, **new}
     again = None if table.again is None else partial(_rows_with_column, table.again, column, role)
     if role == "target":
         return replace(table, columns=joined, target=column.name, again=again)

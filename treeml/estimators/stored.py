@@ -45,6 +45,8 @@ def write_estimator(estimator: Any) -> dict[str, Any]:
         value["feature_names_in"] = estimator.feature_names_in_.tolist()
     if hasattr(estimator, "classes_"):
         value["classes"] = {"labels": estimator.classes_.tolist(), "type": estimator.classes_.dtype.str}
+    if hasattr(estimator, "importances_"):
+        value["importances"] = estimator.importances_.tolist()
     if hasattr(estimator, "labels_"):
         value["labels"] = estimator.labels_.tolist()
     return value
@@ -76,6 +78,8 @@ def read_estimator(kind: Any, value: Any) -> Any:
         estimator.feature_names_in_ = np.array(value["feature_names_in"], dtype=object)
     if "classes" in value:
         estimator.classes_ = np.array(value["classes"]["labels"], dtype=np.dtype(value["classes"]["type"]))
+    if "importances" in value:
+        estimator.importances_ = np.array(value["importances"], dtype=np.float64)
     if "labels" in value:
         estimator.labels_ = np.array(value["labels"], dtype=np.intp)
     return estimator

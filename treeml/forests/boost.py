@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import isfinite
+from math import isfinite, isinf
 from time import monotonic
 from typing import Any
 
@@ -32,6 +32,7 @@ from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, S
 from treeml.lang.spec import Spec
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.reduce import reduce
+from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
 from treeml.trees.forest import Forest
 from treeml.trees.raising import raise_tree
@@ -94,6 +95,24 @@ def boost(task: ForestTask, on_progress: OnProgress | None = None, kind: type[Cr
     return _Boost(task, on_progress, kind).run()
 
 
+def dual_prices(task: ForestTask) -> tuple[Criterion, NDArray[np.float64]]:
+    """The criterion, and the prices of the best bound: for every row with weight and every rival class.
+
+    Equal rows share the price of their example according to their weights.
+    """
+    made = _Boost(task, None, None)
+    with one_thread():
+        found = generate(made.criterion, made.pricing, made.settings())
+    examples, problem = made.examples, made.pricing.problem
+    prices = np.zeros(examples.margins) if found.prices is None else found.prices
+    keys = groups(problem) * examples.classes + task.dataset.actual
+    heavy = np.flatnonzero(task.dataset.weight > 0)
+    order = np.argsort(keys[examples.row])
+    example = order[np.searchsorted(keys[examples.row][order], keys[heavy])]
+    shares = task.dataset.weight[heavy] / examples.count[example]
+    return made.criterion, (prices.reshape(len(examples.row), -1)[example] * shares[:, None]).ravel()
+
+
 def weigh(task: ForestTask, trees: Sequence[Node], weights: Sequence[float]) -> ForestAnswer:
     """The forest of given trees and weights, as a run that was lost reported it: without a bound or a proof."""
     made = _Boost(task, None, None)
@@ -131,18 +150,20 @@ class _Boost:
         self.tolerance = Fraction(self.own.get("tolerance", TOLERANCE))
         self.trace: list[Progress] = []
 
-    def run(self) -> ForestAnswer:
-        built = monotonic()
-        settings = GenerationSettings(
+    def settings(self) -> GenerationSettings:
+        return GenerationSettings(
             tolerance=float(self.tolerance),
             gap=float(self.spec.gap),
             smoothing=float(self.own.get("smoothing", SMOOTHING)),
             iterations=self.own.get("iterations"),
             deadline=self.limits.deadline,
         )
+
+    def run(self) -> ForestAnswer:
+        built = monotonic()
         try:
             with one_thread():
-                found = generate(self.criterion, self.pricing, settings, on_round=self.report)
+                found = generate(self.criterion, self.pricing, self.settings(), on_round=self.report)
         except NoTree as none:
             evidence = combined("pricing", none.evidence)
             return self.answer(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict, evidence=evidence)
@@ -163,6 +184,7 @@ class _Boost:
             int(np.count_nonzero(weights > 0)),
             moment.reduced_cost,
             1.0 if margins is None else self.error_rate(margins),
+            None if isinf(self.limits.deadline.at) else round(self.limits.deadline.at - self.task.begun, 3),
             evidence=combined("pricing", moment.evidence),
         )
         self.trace.append(progress)

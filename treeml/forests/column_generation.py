@@ -103,6 +103,7 @@ class Generated(Generic[Column]):
     failure: SpecError | None = None  # of the pricing, if that ended the search
     confirmed: bool = True  # False: the bound is that of a quick method and was not confirmed
     evidence: Proof = ()  # of the bound
+    prices: Prices | None = None  # those of the best bound
 
 
 WRONG_ANSWERS = frozenset({"B510", "B511", "B512", "B513", "B514"})  # after one of these, no result is kept
@@ -306,4 +307,5 @@ class _Loop(Generic[Column]):
             failure,
             confirmed,
             self.evidence,
+            self.center,
         )

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from treeml.lang.diagnostic import Fix
 from treeml.lang.findings import Findings
 from treeml.lang.measures import Measure, Parameter
 from treeml.lang.params import Params, label_of, literal
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
-from treeml.lang.spec import Condition
+from treeml.lang.spec import Condition, Linear
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Argument, Call, Expression, Name, Negate, Number, Relation, String
 
 Found = tuple[tuple[Any, ...], tuple[Span | tuple[Span | None, ...] | None, ...]]
 
 
-def argument_values(measure: Measure, call: Call, params: Params, findings: Findings) -> Found | None:
-    """Values and their spans, in the order of the measure's parameters; None if a mistake was reported."""
+def argument_values(
+    measure: Measure, call: Call, params: Params, findings: Findings, sum_of: Callable[[Expression], Linear | None]
+) -> Found | None:
+    """Values and their spans, in the order of the measure's parameters; None if a mistake was reported.
+
+    `sum_of` evaluates an argument that is itself a sum of measures.
+    """
     if any(parameter.kind == "conditions" for parameter in measure.parameters):
         return _conditions(measure, call, params, findings)
     if call.given:
@@ -43,7 +50,12 @@ def argument_values(measure: Measure, call: Call, params: Params, findings: Find
             values.append(parameter.choices[0] if parameter.choices else None)
             spans.append(None)
             continue
-        found = [_value(measure, parameter, argument.value, params, findings) for argument in arguments]
+        found = [
+            sum_of(argument.value)
+            if parameter.kind == "sum"
+            else _value(measure, parameter, argument.value, params, findings)
+            for argument in arguments
+        ]
         sound = sound and all(value is not None for value in found)
         values.append(tuple(found) if parameter.repeated else found[0])
         places = tuple(argument.value.span or argument.span for argument in arguments)
@@ -51,21 +63,23 @@ def argument_values(measure: Measure, call: Call, params: Params, findings: Find
     return (tuple(values), tuple(spans)) if sound else None
 
 
-def signature(measure: Measure) -> str:
-    """How the measure is written, with an example of every argument: `recall("yes")`."""
+def signature(measure: Measure, positive: str = "") -> str:
+    """How the measure is written, with an example of every argument: `recall("yes")`, or of the positive class."""
     if measure.name == "rate":
         return 'rate(predicted = "yes" given sex = "F")'
     if measure.name == "count":
         return 'count(predicted = "yes", actual = "no")'
+    if measure.name == "ratio":
+        return 'ratio(count(predicted = "yes", actual = "no"), errors)'
     if not measure.parameters:
         return measure.name
-    examples = [_example(parameter) for parameter in measure.parameters if not parameter.optional]
+    examples = [_example(parameter, positive) for parameter in measure.parameters if not parameter.optional]
     return f"{measure.name}({', '.join(examples)})"
 
 
-def _example(parameter: Parameter) -> str:
+def _example(parameter: Parameter, positive: str) -> str:
     if parameter.kind == "class":
-        return '"yes"'
+        return positive or '"yes"'
     if parameter.kind == "number":
         return "0.5"
     if parameter.kind == "word":
@@ -132,13 +146,21 @@ def _missing(measure: Measure, parameter: Parameter, call: Call, findings: Findi
         "column": "which column",
         "columns": "which columns",
         "number": f"the {parameter.name}",
+        "sum": f"the {parameter.name}",
         "word": f"the {parameter.name}: {enumerated(parameter.choices, 'or')}",
     }[parameter.kind]
+    whole = signature(measure, findings.positive)
+    known = (
+        parameter.kind == "class" and bool(findings.positive) and len(measure.parameters) == 1 and not call.arguments
+    )
+    span = call.own_span or call.span
     findings.error(
         "T308",
         f"`{measure.name}` does not say {what}",
-        (call.span, "needs an argument"),
-        help=f"write `{signature(measure)}`",
+        (call.span, f"write `{whole}`" if known else "needs an argument"),
+        note=f"the class in `predict ... is {findings.positive}`, or any other" if known else (),
+        help=() if known else f"write `{whole}`",
+        fix=(Fix(span, whole),) if known and span is not None else (),
     )
 
 

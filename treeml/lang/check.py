@@ -29,8 +29,9 @@ from treeml.lang.run_statements import requests_of
 from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
 from treeml.lang.spec import CheckedGoal, Spec
-from treeml.lang.syntax import Data, Objective, Predict, Require, Satisfy, Statement
+from treeml.lang.syntax import Data, Name, Number, Objective, Param, Predict, Require, Satisfy, Statement, String
 from treeml.lang.task_checks import is_weighted, report_tasks
+from treeml.lang.words import spell_number, spell_string
 
 
 def check(
@@ -116,7 +117,7 @@ def _examine(
     untrusted: bool,
 ) -> tuple[Spec, list[Diagnostic]]:
     """`lost` is not None if some statements could not be parsed; then nothing is reported as missing."""
-    findings = Findings()
+    findings = Findings(positive_class(statements))
     included = resolve_includes(statements, folder, findings, untrusted)
     everything = included.statements
     if untrusted and too_large(everything, findings):
@@ -153,6 +154,18 @@ def _examine(
         **confine_writes(requests.fields, folder, untrusted, findings),
     )
     return spec, _shown(findings.in_order(included.sources))
+
+
+def positive_class(statements: Sequence[Statement]) -> str:
+    """The positive class of `predict ... is`, in quotes unless it is a number; "" if there is none or it is a param."""
+    params = {statement.name for statement in statements if isinstance(statement, Param)}
+    for statement in statements:
+        value = statement.positive if isinstance(statement, Predict) else None
+        if isinstance(value, Number):
+            return spell_number(value.value)
+        if isinstance(value, (String, Name)) and value.text not in params:
+            return spell_string(value.text)
+    return ""
 
 
 def _shown(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, permutations
 from typing import Any
 
 from treeml.lang.arguments import label
@@ -27,6 +27,7 @@ from treeml.lang.syntax import (
     Modifier,
     Name,
     Predict,
+    RowCost,
     Statement,
     WeightBy,
     WeightClass,
@@ -65,7 +66,9 @@ def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
     _features(statements, scope, found)
     _rules(statements, scope, found)
     _weights(statements, scope, found)
-    _costs(statements, scope, found)
+    _mistake_costs(statements, scope, found)
+    _row_costs(statements, scope, found)
+    _test_costs(statements, scope, found)
     _binarizations(statements, scope, found)
     return found
 
@@ -235,9 +238,8 @@ def _weights(statements: Sequence[Statement], scope: Scope, found: ColumnFields)
     found.fields["class_weights"] = classes
 
 
-def _costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
+def _mistake_costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
     mistakes: dict[tuple[str, str], Fraction] = {}
-    tests: dict[str, Fraction] = {}
     for statement in statements:
         if isinstance(statement, MistakeCost):
             predicted, actual = label(statement.predicted, scope.params), label(statement.actual, scope.params)
@@ -254,16 +256,112 @@ def _costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -
                     (statement.span, "a right answer that costs"),
                     help=f"was another class meant? write `cost predict {_value_text(statement.predicted)} when ...`",
                 )
-        elif isinstance(statement, ColumnCost):
-            name = statement.column.text
-            value = _amount(statement.cost, "the cost of a test", scope)
-            found.remember(f"test cost:{name}", statement.column.span or statement.span)
-            if value is not None:
-                tests.setdefault(name, value)
-            if name in found.why:
-                _no_effect(f"`{name}` {found.why[name]}, so it is never tested", statement.column, found, scope)
     found.fields["mistake_costs"] = mistakes
+
+
+def _row_costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
+    """The columns that hold what it costs each row to be predicted a class."""
+    costs: dict[str, tuple[str, bool]] = {}
+    by_matrix = next((statement for statement in statements if isinstance(statement, MistakeCost)), None)
+    for statement in statements:
+        if not isinstance(statement, RowCost):
+            continue
+        name, span = statement.column.text, statement.column.span or statement.span
+        if by_matrix is not None:
+            scope.findings.error(
+                "T316",
+                "costs are stated both by class and by row",
+                (by_matrix.span, "one cost for all rows of a class"),
+                (statement.span, "a cost for every row"),
+                help="keep one kind; a column can hold the costs of both",
+            )
+            by_matrix = None
+        if name in (found.fields.get("target"), found.fields.get("weight_column")):
+            role = "predicted" if name == found.fields.get("target") else "the weight of a row"
+            scope.findings.error(
+                "T317",
+                f"`{name}` is {role}, so it cannot be a cost",
+                (span, "also the cost of a prediction"),
+                help="name another column",
+            )
+        for feature in found.fields.get("features") or ():
+            if feature == name:
+                scope.findings.error(
+                    "T317",
+                    f"`{name}` is the cost of a prediction, so it cannot be a feature",
+                    (found.spans.get(f"features:{name}"), "a feature"),
+                    (span, "known only after the fact"),
+                    help="remove it from one of the two",
+                )
+        text = label(statement.predicted, scope.params)
+        if text is not None:
+            costs.setdefault(text, (name, statement.is_gain))
+            found.remember(f"cost predicted:{text}", statement.predicted.span or statement.span)
+        found.remember(f"row cost:{name}", span)
+        found.ban(name, span, "is the cost of a prediction")
+    found.fields["row_costs"] = costs
+
+
+def _test_costs(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
+    tests: dict[str, Fraction] = {}
+    discounts: dict[tuple[str, str], Fraction] = {}
+    stated = [statement for statement in statements if isinstance(statement, ColumnCost)]
+    for statement in stated:
+        value = _amount(statement.cost, "the cost of a test", scope)
+        names = [column.text for column in statement.columns]
+        for column in statement.columns:
+            found.remember(f"test cost:{column.text}", column.span or statement.span)
+            if column.text in found.why:
+                _no_effect(f"`{column.text}` {found.why[column.text]}, so it is never tested", column, found, scope)
+        if value is None:
+            continue
+        if statement.after is not None:
+            found.remember(f"test cost:{statement.after.text}", statement.after.span or statement.span)
+            discounts.update({(name, statement.after.text): value for name in names})
+            continue
+        for name in names:
+            tests.setdefault(name, value)
+        if statement.together:
+            discounts.update({pair: Fraction(0) for pair in permutations(dict.fromkeys(names), 2)})
+    for statement in stated:
+        _report_discount(statement, tests, discounts, scope)
     found.fields["test_costs"] = tests
+    found.fields["test_discounts"] = discounts
+
+
+def _report_discount(
+    statement: ColumnCost,
+    tests: dict[str, Fraction],
+    discounts: dict[tuple[str, str], Fraction],
+    scope: Scope,
+) -> None:
+    """A discount needs a price that it lowers, and columns that are tested together are at least two."""
+    if statement.together and len({column.text for column in statement.columns}) < 2:
+        scope.findings.error(
+            "T320",
+            "`together` needs at least two columns",
+            (statement.span, "names one column"),
+            help="name the others: `cost test a, b together = 20`",
+        )
+    if statement.after is None:
+        return
+    for column in statement.columns:
+        name, before = column.text, statement.after.text
+        price, value = tests.get(name, Fraction(0)), discounts.get((name, before))
+        if name == before:
+            scope.findings.error(
+                "T320",
+                f"`{name}` cannot be tested for the first time after itself",
+                (statement.span, "the same column twice"),
+                help="name the column that is tested before it",
+            )
+        elif value is not None and value > price:
+            scope.findings.error(
+                "T320",
+                f"`{name}` costs {decimal(price)} by itself, so {decimal(value)} after `{before}` is no discount",
+                (statement.span, "dearer than without"),
+                help=f"state what it costs by itself: `cost test {_bare(name)} = ...`, at least {decimal(value)}",
+            )
 
 
 def _value_text(value: Expression) -> str:

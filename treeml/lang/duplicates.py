@@ -22,6 +22,7 @@ from treeml.lang.syntax import (
     Predict,
     Report,
     Require,
+    RowCost,
     Satisfy,
     Set,
     Solve,
@@ -88,12 +89,18 @@ def _facts(statement: Statement) -> Iterator[Fact]:
                 f"cost {predicted!r} {actual!r}",
                 span,
             )
+        case RowCost():
+            predicted = label_text(statement.predicted)
+            yield f"the cost of predicting `{predicted}` is given twice", f"row cost {predicted!r}", span
         case ColumnCost():
-            yield (
-                f"the cost of testing `{statement.column.text}` is given twice",
-                f"cost test {statement.column.text}",
-                span,
-            )
+            after = "" if statement.after is None else f" after `{statement.after.text}`"
+            for column in statement.columns:
+                place = span if len(statement.columns) == 1 else column.span
+                yield (
+                    f"the cost of testing `{column.text}`{after} is given twice",
+                    f"cost test {column.text}{after}",
+                    place,
+                )
         case ColumnRule():
             for column in statement.columns:
                 place = span if len(statement.columns) == 1 else column.span

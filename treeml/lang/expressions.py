@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from treeml.lang.arguments import argument_values
+from treeml.lang.arguments import argument_values, signature
 from treeml.lang.findings import Findings
 from treeml.lang.measures import BUILT_IN, MEASURES, load_failure
 from treeml.lang.params import Params
@@ -165,11 +165,52 @@ def _measure(name: str, call: Call, scope: Scope) -> MeasureSum | None:
     if measure is None:
         unknown_measure(name, call.name_span or call.span, scope)
         return None
-    found = argument_values(measure, call, scope.params, scope.findings)
-    if found is None:
+    if measure.instead:
+        scope.findings.error(
+            "T321",
+            f"`{name}` can be reported, but no back-end optimizes or bounds it",
+            (call.name_span or call.span, "not a sum over rows or leaves"),
+            help=(measure.instead, f"report it: `report tree, measures, {_text(call)}`"),
+        )
         return None
-    values, spans = found
-    return MeasureSum(parts=((Fraction(1), Use(name, values, _text(call), call.span, spans)),))
+    use = measure_use(call, scope)
+    return None if use is None else MeasureSum(parts=((Fraction(1), use),))
+
+
+def measure_use(call: Call, scope: Scope) -> Use | None:
+    """A known measure with its arguments, or None if a mistake in them was reported."""
+    found = argument_values(
+        MEASURES[call.name],
+        call,
+        scope.params,
+        scope.findings,
+        lambda node: _sum_over_predictions(call.name, node, scope),
+    )
+    return None if found is None else Use(call.name, found[0], _text(call), call.span, found[1])
+
+
+def _sum_over_predictions(name: str, node: Expression, scope: Scope) -> Linear | None:
+    """An argument of a quotient: a sum of measures that add up what is predicted for each row."""
+    value = evaluate(node, scope)
+    if value is None:
+        return None
+    other = next((use for _, use in value.parts if not _is_additive(use)), None)
+    if value.parts and other is None:
+        return value.linear
+    scope.findings.error(
+        "T308",
+        f"`{name}` divides sums over the predictions, and this is not one",
+        ((other.span if other is not None else None) or node.span, "not a sum of what is predicted for the rows"),
+        note="such sums are made of errors, count(...), recall(...), mistake_cost and other measures that add up rows",
+    )
+    return None
+
+
+def _is_additive(use: Use) -> bool:
+    """Does the measure add up rows? A rate among rows with a certain prediction is itself a quotient."""
+    among = use.arguments[1] if use.measure == "rate" and len(use.arguments) > 1 else ()
+    by_prediction = any(condition.subject == "predicted" and not condition.is_column for condition in among)
+    return MEASURES[use.measure].additive and not by_prediction
 
 
 def _text(call: Call) -> str:
@@ -199,16 +240,35 @@ def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
             note=f"the params are {enumerated(scope.params.declared)}",
         )
         return
+    if near is not None and near.endswith("(...)"):
+        near = signature(MEASURES[near.removesuffix("(...)")], scope.findings.positive)
+    priced = near is not None and near.startswith("k * ") and place is not None and _is_price(place)
+    if near is not None and not priced and place is not None and _is_priced(place):
+        near = near.removeprefix("k * ")
     kin = MEASURES.get(near.partition("(")[0]) if near is not None else None
     relatives = [] if kin is None else [each.name for each in MEASURES.values() if each.group == kin.group]
     group = "" if kin is None else _GROUPS.get(kin.group, kin.group)
     scope.findings.error(
         "N203",
         f"unknown measure `{name}`",
-        (place, f"did you mean `{near}`?" if near else "no measure and no param has this name"),
+        (place, f"did you mean `{near}`?" if near and not priced else "no measure and no param has this name"),
         note=f"{group} are {enumerated(relatives)}" if len(relatives) > 1 else (),
-        help="`treeml explain measures` lists all of them",
+        help=f"to name a number, declare it: `param {name} = 0.01`"
+        if priced
+        else "`treeml explain measures` lists all of them",
     )
+
+
+def _is_price(place: Span) -> bool:
+    """Is the name at this place multiplied by a measure, as a number would be?"""
+    text = place.source.text
+    return text[place.end :].lstrip().startswith("*")
+
+
+def _is_priced(place: Span) -> bool:
+    """Does `0.01 *` stand before this place?"""
+    before = place.source.text[: place.start].rstrip()
+    return before.endswith("*") and before[:-1].rstrip()[-1:].isdigit()
 
 
 _GROUPS = {

@@ -19,8 +19,9 @@ SHOWN_ALIKE = 10  # findings of one code that are shown if there are more than t
 class Findings:
     """Collects diagnostics so that one run shows every mistake; a place without a span is left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, positive: str = "") -> None:
         self._found: list[Diagnostic] = []
+        self.positive = positive  # the class that the spec declares positive, as it writes it; for examples in messages
 
     def error(
         self, code: str, title: str, *places: Place, note: Lines = (), help: Lines = (), fix: tuple[Fix, ...] = ()

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NoReturn
 from treeml.lang.measures import MEASURES, Measure, Parameter
 from treeml.lang.node_builder import as_argument
 from treeml.lang.syntax import Argument, Binary, Call, Expression, Name, Negate, Number, Relation, String, Value
-from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, spell_number
+from treeml.lang.words import MAXIMUM_DIGITS, UNITS, is_bare, read_number, read_unit, spell_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +198,7 @@ def quantity(number: Any, unit: str) -> Formula:
     >>> tml.quantity(500, "ms")
     <500 ms>
     """
+    unit = read_unit(unit)
     if unit not in UNITS:
         raise ValueError(f"no unit is called {unit!r}: units are {', '.join(UNITS)}")
     return Formula(_number(number, unit))
@@ -310,11 +311,11 @@ def duration(value: Any) -> Expression:
 def slack(value: Any) -> Expression:
     """A distance from the best: text such as "2%" or "3 rows", a number in the unit of the goal, or a formula."""
     if isinstance(value, str):
-        match = re.fullmatch(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(%|rows|)\s*", value)
+        match = re.fullmatch(r"\s*([0-9][0-9_]*(?:\.[0-9]+)?)\s*(%|rows?|)\s*", value)
         number = match and read_number(match[1])
         if match is None or number is None:
             raise ValueError(f'{value[:40]!r} is not a distance from the best: write "2%", "3 rows" or "0.01"')
-        return _number(number, match[2])
+        return _number(number, read_unit(match[2]))
     return expression(value)
 
 
@@ -451,13 +452,17 @@ def _condition(value: Any) -> Expression:
     return value.node
 
 
-def methods(names: Iterable[str | MethodFormula]) -> tuple[Call | Name, ...]:
+def methods(names: Iterable[str | MethodFormula | Formula]) -> tuple[Call | Name, ...]:
     """The nodes of several methods, each given by name or as a whole."""
     return tuple(as_method(name).node for name in names)
 
 
-def as_method(value: str | MethodFormula, *arguments: Any, **options: Any) -> MethodFormula:
+def as_method(value: str | MethodFormula | Formula, *arguments: Any, **options: Any) -> MethodFormula:
     """A method, given by its name and options, or as a whole."""
+    if isinstance(value, Formula):
+        if not isinstance(value.node, Call | Name):
+            raise TypeError(f"`{value}` is a formula, not a single measure")
+        value = MethodFormula(value.node)  # a measure to report
     if isinstance(value, MethodFormula):
         if arguments or options:
             raise TypeError(f"give the options of `{value}` inside tml.method(...)")

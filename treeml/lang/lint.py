@@ -11,8 +11,8 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.params import Params
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
-from treeml.lang.spec import CheckedGoal, Requirement, Use
-from treeml.lang.syntax import Binary, ColumnCost, Expression, MistakeCost, Objective, Statement
+from treeml.lang.spec import CheckedGoal, Linear, Requirement, Use
+from treeml.lang.syntax import Binary, ColumnCost, Expression, MistakeCost, Objective, RowCost, Statement
 from treeml.lang.task_checks import is_weighted
 
 
@@ -154,15 +154,19 @@ def _idle_costs(
 ) -> None:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     used = {use.measure: use for linear in sums for _, use in linear.parts}
-    mistakes = [statement for statement in statements if isinstance(statement, MistakeCost)]
+    mistakes = [statement for statement in statements if isinstance(statement, MistakeCost | RowCost)]
     tests = [statement for statement in statements if isinstance(statement, ColumnCost)]
     for measure, stated, noun in (("mistake_cost", mistakes, "mistakes"), ("test_cost", tests, "tests")):
+        if measure == "mistake_cost" and "gain" in used:
+            continue
         if stated and measure not in used:
+            is_gain = isinstance(stated[0], RowCost) and stated[0].is_gain
+            noun, measure = ("predictions", "gain") if is_gain else (noun, measure)
             findings.warning(
                 "L708",
-                f"the costs of {noun} are stated, but `{measure}` is not used",
+                f"the {'gains' if is_gain else 'costs'} of {noun} are stated, but `{measure}` is not used",
                 (stated[0].span, "changes nothing"),
-                help=f"add it to the objective: `minimize {measure}`",
+                help=f"add it to the objective: `{'maximize' if is_gain else 'minimize'} {measure}`",
             )
     if "test_cost" in used and not tests:
         findings.warning(
@@ -196,7 +200,9 @@ def _unguarded_columns(
 def _columns_named(use: Use) -> list[str]:
     found: list[str] = []
     for argument in use.arguments:
-        if isinstance(argument, str):
+        if isinstance(argument, Linear):
+            found += [name for _, part in argument.parts for name in _columns_named(part)]
+        elif isinstance(argument, str):
             found.append(argument)
         elif isinstance(argument, tuple):
             found += [item if isinstance(item, str) else item.subject for item in argument]

@@ -37,6 +37,12 @@ class OfConditions(Protocol):
     def __call__(self, *conditions: Constraint, given: Conditions = (), **equal: Any) -> Formula: ...
 
 
+class OfSums(Protocol):
+    """A quotient of two sums over the predictions."""
+
+    def __call__(self, numerator: Formula, denominator: Formula) -> Formula: ...
+
+
 class OfLevel(Protocol):
     """A measure at a level between 0 and 1."""
 
@@ -94,11 +100,15 @@ specificity: OfClass = _called(OfClass, "specificity", 'model.require(tml.specif
 npv: OfClass = _called(OfClass, "npv", 'model.require(tml.npv("yes") >= 0.9)')
 f1: OfClass = _called(OfClass, "f1", 'model.maximize(tml.f1("yes"))')
 jaccard: OfClass = _called(OfClass, "jaccard", 'model.maximize(tml.jaccard("yes"))')
+auc: OfClass = _called(OfClass, "auc", 'model.report("measures", tml.auc("yes"))')
 count: OfConditions = _called(
     OfConditions, "count", 'model.require(tml.count(tml.column("age") >= 40, predicted="yes") <= 100)'
 )
 rate: OfConditions = _called(
     OfConditions, "rate", 'model.require(tml.rate(predicted="yes", given={"sex": "F"}) >= 0.2)'
+)
+ratio: OfSums = _called(
+    OfSums, "ratio", 'model.require(tml.ratio(tml.count(predicted="yes", actual="no"), tml.errors) <= 0.5)'
 )
 
 # fairness
@@ -113,10 +123,18 @@ odds_gap: OfColumn = _called(OfColumn, "odds_gap", 'model.require(tml.odds_gap("
 mistake_cost = _plain(
     "mistake_cost", 'model.cost(predict="no", when="yes", cost=5)', "model.minimize(tml.mistake_cost)"
 )
+gain = _plain("gain", 'model.gain(predict="treat", by="score_if_treated")', "model.maximize(tml.gain)")
 test_cost = _plain("test_cost", 'model.test_cost("blood_pressure", 3)', "model.require(tml.test_cost <= 1000)")
+
+# errors, reported only
+
+log_loss = _plain("log_loss", 'model.report("measures", tml.log_loss)')
+gini = _plain("gini", 'model.report("measures", tml.gini)')
+kappa = _plain("kappa", 'model.report("measures", tml.kappa)')
 
 # losses
 
+rmse = _plain("rmse", 'model.report("measures", tml.rmse)')
 squared_loss = _plain("squared_loss", "model.minimize(tml.squared_loss)")
 absolute_loss = _plain("absolute_loss", "model.minimize(tml.absolute_loss)")
 mse = _plain("mse", "model.minimize(tml.mse)")

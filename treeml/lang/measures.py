@@ -25,7 +25,7 @@ class Parameter:
     """One argument of a measure."""
 
     name: str
-    kind: str  # column, columns, class, number, word or conditions
+    kind: str  # column, columns, class, number, word, conditions or sum (of additive measures)
     choices: tuple[str, ...] = ()  # of a word
     low: str = ""  # of a number, exclusive
     high: str = ""
@@ -51,7 +51,7 @@ class Measure:
     name: str
     summary: str
     task: str  # "any", "classes", "numbers", "clusters" or "ensemble"
-    unit: str  # count (a plain whole number), rows (unweighted), weight, share, cost, loss, truth or value
+    unit: str  # count (a plain whole number), rows (unweighted), weight, share, cost, loss, truth, quotient or value
     group: str  # for lists and suggestions: size, errors, rates, fairness, costs, losses, leaves, features, ensembles
     parameters: tuple[Parameter, ...] = ()
     whole: bool = False  # always a whole number, so that < and > make sense
@@ -60,7 +60,9 @@ class Measure:
     # The rows of each group of a column that a fairness measure compares: "all", "positives", "negatives" or several.
     # Its first parameter is the column, and a group without such rows is refused before solving.
     fairness: tuple[str, ...] = ()
+    additive: bool = False  # a sum over the rows of what the class predicted for each counts, plus a constant
     leaf_loss: LeafLoss | None = None  # if the leaves hold numbers that minimize it
+    instead: str = ""  # of a measure that can be reported, not optimized or required: what to ask for instead
     lowering: str | Callable[..., Any] = ""  # (Use, Dataset, tuple[Feature, ...]) -> Sum of terms
     evaluator: str | Callable[..., Any] = ""  # (Use, Dataset, TreeOutcome) -> Fraction, or None if it is undefined
 
@@ -73,6 +75,7 @@ _COLUMNS = (
     Parameter("columns", "columns", repeated=True),
     Parameter("distance", "word", ("squared", "absolute"), optional=True),
 )
+_SUMS = (Parameter("numerator", "sum"), Parameter("denominator", "sum"))
 _DIRECTION = Parameter("direction", "word", ("increasing", "decreasing"))
 
 
@@ -81,11 +84,11 @@ def _size(name: str, summary: str) -> Measure:
 
 
 def _errors(name: str, summary: str, unit: str, goal: str) -> Measure:
-    return Measure(name, summary, "classes", unit, "errors", goal=goal)
+    return Measure(name, summary, "classes", unit, "errors", goal=goal, additive=True)
 
 
-def _rate(name: str, summary: str) -> Measure:
-    return Measure(name, summary, "classes", "share", "rates", _CLASS, goal="maximize")
+def _rate(name: str, summary: str, *, additive: bool = False) -> Measure:
+    return Measure(name, summary, "classes", "share", "rates", _CLASS, goal="maximize", additive=additive)
 
 
 def _gap(name: str, summary: str, compared: tuple[str, ...]) -> Measure:
@@ -100,6 +103,15 @@ def _gap(name: str, summary: str, compared: tuple[str, ...]) -> Measure:
         goal="minimize",
         fairness=compared,
         lowering="treeml.measures.lowerings:gap",
+    )
+
+
+def _reported(
+    name: str, summary: str, task: str, unit: str, group: str, instead: str, parameters: tuple[Parameter, ...] = ()
+) -> Measure:
+    functions = f"treeml.measures.reported:{name}"
+    return Measure(
+        name, summary, task, unit, group, parameters, instead=instead, lowering=functions, evaluator=functions
     )
 
 
@@ -129,13 +141,54 @@ BUILT_IN: Mapping[str, Measure] = {
         _errors("error_rate", "share of the weight that is predicted wrongly", "share", "minimize"),
         _errors("accuracy", "one minus error_rate", "share", "maximize"),
         _errors("balanced_accuracy", "mean over the classes of their recall", "share", "maximize"),
-        _rate("recall", "share of the class that is predicted as it"),
+        _rate("recall", "share of the class that is predicted as it", additive=True),
         _rate("precision", "share of what is predicted as the class that is of it"),
-        _rate("specificity", "share of the other classes that is not predicted as the class"),
+        _rate("specificity", "share of the other classes that is not predicted as the class", additive=True),
         _rate("npv", "share of what is not predicted as the class that is not of it"),
         _rate("f1", "harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN)"),
         _rate("jaccard", "what is predicted as the class and of it, as a share of what is either: TP / (TP + FP + FN)"),
-        Measure("count", "weight of the rows that meet the conditions", "classes", "weight", "rates", _CONDITIONS),
+        _reported(
+            "auc",
+            "chance that a row of the class is in a leaf with a larger share of it than a row of another class",
+            "classes",
+            "share",
+            "rates",
+            "optimize `balanced_accuracy`, or `recall` with a bound on `specificity`",
+            _CLASS,
+        ),
+        _reported(
+            "log_loss",
+            "mean of minus the logarithm of the share that the class of a row has in its leaf",
+            "classes",
+            "value",
+            "errors",
+            "optimize `accuracy`",
+        ),
+        _reported(
+            "gini",
+            "mean over rows of the Gini impurity of their leaves",
+            "classes",
+            "share",
+            "errors",
+            "optimize `accuracy`, or require `purity`",
+        ),
+        _reported(
+            "kappa",
+            "agreement of predictions and classes beyond chance: Cohen's kappa",
+            "classes",
+            "value",
+            "errors",
+            "optimize `accuracy` or `balanced_accuracy`",
+        ),
+        Measure(
+            "count",
+            "weight of the rows that meet the conditions",
+            "classes",
+            "weight",
+            "rates",
+            _CONDITIONS,
+            additive=True,
+        ),
         Measure(
             "rate",
             "among the rows that meet what is given, the share that meets the conditions",
@@ -143,6 +196,17 @@ BUILT_IN: Mapping[str, Measure] = {
             "share",
             "rates",
             _CONDITIONS,
+            additive=True,
+        ),
+        Measure(
+            "ratio",
+            "one sum over the predictions divided by another, such as two counts",
+            "classes",
+            "quotient",
+            "rates",
+            _SUMS,
+            goal="maximize",
+            lowering="treeml.measures.lower:ratio",
         ),
         _gap(
             "parity_gap", "largest minus smallest rate of the positive prediction over the groups of a column", ("all",)
@@ -157,6 +221,16 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="minimize",
+            additive=True,
+        ),
+        Measure(
+            "gain",
+            "minus mistake_cost: what the predictions earn, where `gain predict` names columns",
+            "classes",
+            "cost",
+            "costs",
+            goal="maximize",
+            additive=True,
         ),
         Measure(
             "test_cost",
@@ -182,6 +256,14 @@ BUILT_IN: Mapping[str, Measure] = {
             "losses",
             goal="maximize",
             leaf_loss=LeafLoss("squared"),
+        ),
+        _reported(
+            "rmse",
+            "root of the mean squared error of the predictions",
+            "numbers",
+            "value",
+            "losses",
+            "the trees with the least `mse` are those with the least `rmse`",
         ),
         _loss(
             "quantile_loss",

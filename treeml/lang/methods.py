@@ -109,6 +109,7 @@ FAMILIES: Mapping[str, Family] = {
                 MethodRule("depth", "whole", "the depth", Fraction(1), _MOST, example="3"),
                 MethodRule("rows", "whole", "the number of rows", Fraction(1), _MOST, unit="rows", example="5_000"),
                 MethodRule("rounds", "whole", "the number of rounds", Fraction(1), _MOST, example="50"),
+                MethodRule("starts", "whole", "the number of starts", Fraction(1), _MOST, example="4"),
                 MethodRule("features", "word", "the choice of features", choices=_FEATURES, example="support"),
                 MethodRule("limits", "word", "the set of limits", choices=_LIMITS, example="d300"),
                 MethodRule("patience", "number", "the patience", Fraction("0.001"), unit="s", example="10"),

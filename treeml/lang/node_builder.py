@@ -43,6 +43,7 @@ from treeml.lang.syntax import (
     Relation,
     Report,
     Require,
+    RowCost,
     Satisfy,
     Set,
     Solve,
@@ -53,7 +54,7 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.lang.words import TYPES, read_number, read_quoted
+from treeml.lang.words import TYPES, read_number, read_quoted, read_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +179,14 @@ class Builder:
     def mistake_cost(self, children: Children) -> MistakeCost:
         return MistakeCost(children[2], children[4], children[6], span=_span(children))
 
+    def row_cost(self, children: Children) -> RowCost:
+        return RowCost(children[2], children[5], children[0].type == "GAIN", span=_span(children))
+
     def test_cost(self, children: Children) -> ColumnCost:
-        return ColumnCost(children[2], children[4], span=_span(children))
+        words = _after_words(children)
+        return ColumnCost(
+            children[2].items, children[-1], "TOGETHER" in words, words.get("AFTER"), span=_span(children)
+        )
 
     def binarize(self, children: Children) -> Binarize:
         _, named, word, how = children
@@ -303,7 +310,7 @@ class Builder:
         value = read_number(children[0].text)
         return Number(
             Fraction(0) if value is None else value,
-            children[1].text if len(children) > 1 else "",
+            read_unit(children[1].text) if len(children) > 1 else "",
             span=_span(children),
         )
 
@@ -344,6 +351,11 @@ def _after_words(children: Children) -> dict[str, Any]:
 
 def _unknown_type(kind: Word, span: Span) -> Flawed:
     guess = suggest(kind.text, TYPES)
+    if guess is None and (kind.text == "sensitive" or suggest(kind.text, ("sensitive",)) is not None):
+        written = "category, sensitive"
+        label = Label(kind.span, f"write the type first: `{written}`")
+        title = "the type of a column stands before `sensitive`"
+        return Flawed(Diagnostic("S117", title, (label,), fix=(Fix(kind.span, written),)), span)
     return Flawed(
         Diagnostic(
             "S117",

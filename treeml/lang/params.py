@@ -20,7 +20,7 @@ from treeml.lang.quantities import Quantity, decimal, enumerated, quantity, spel
 from treeml.lang.source import Span
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import Choices, Name, Negate, Number, Param, Range, Set, Statement, String, Value
-from treeml.lang.words import MAXIMUM_DIGITS, read_number
+from treeml.lang.words import MAXIMUM_DIGITS, read_number, read_unit
 
 ParamValue = Quantity | str
 
@@ -276,7 +276,7 @@ def label_of(value: ParamValue) -> str:
     return str(number.numerator) if number.denominator == 1 else repr(float(number))
 
 
-_NUMBER = re.compile(r"([+-]?)\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|ms|s|min|h|rows)?")
+_NUMBER = re.compile(r"([+-]?)\s*([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)\s*(%|ms|s|min|h|rows?)?")
 _MOST_BITS = 4 * MAXIMUM_DIGITS
 
 
@@ -291,7 +291,7 @@ def given_value(given: Any, as_text: bool = False) -> ParamValue | None:
             return text
         sign, digits, unit = match.groups()
         number = read_number(digits)
-        return None if number is None else quantity(Number(-number if sign == "-" else number, unit or ""))
+        return None if number is None else quantity(Number(-number if sign == "-" else number, read_unit(unit or "")))
     if isinstance(given, Number):
         return quantity(given)
     if isinstance(given, (String, Name)):

@@ -95,16 +95,44 @@ def tokens(source: Source) -> Iterator[tuple[Word, bool]]:
     return iter(_Run(source, 0, len(source.text)))
 
 
+@dataclass(frozen=True, slots=True)
+class ExpectedWords:
+    """What may stand at a place of the text: terminals, after the words of the statement so far."""
+
+    terminals: frozenset[str]
+    words: tuple[Word, ...]  # of the statement, from its verb
+    parentheses: tuple[Word, ...]  # that are open
+
+
+def expected_at(source: Source, offset: int) -> ExpectedWords:
+    """What the grammar allows at an offset, whatever follows; statements before it that do not parse are skipped."""
+    position = 0
+    while True:
+        run = _Run(source, position, offset, closes=False)
+        words: list[Word] = []
+        for word, opens in run:
+            words = [word] if opens else [*words, word]
+        failure = run.failure
+        if failure is None:
+            return ExpectedWords(frozenset(run.parser.accepts()), tuple(words), tuple(run.parentheses))
+        position = max(next_statement(source, max(failure.opened, failure.offset)), failure.offset + 1)
+        if position >= offset:
+            same_line = "\n" not in source.text[failure.offset : offset]
+            return ExpectedWords(failure.accepted if same_line else _VERB_TERMINALS, (), ())
+
+
 class _Run:
     """One run of the parser over a part of the text; iterating yields its tokens, each parsed before the next is read.
 
     After the last token, `failure` says where and why the run stopped, or is None; `result` holds the statements.
     """
 
-    def __init__(self, source: Source, start: int, end: int, opening: tuple[Word, ...] = ()) -> None:
+    def __init__(
+        self, source: Source, start: int, end: int, opening: tuple[Word, ...] = (), closes: bool = True
+    ) -> None:
         from lark.utils import TextSlice
 
-        self.source, self.start, self.end, self.opening = source, start, end, opening
+        self.source, self.start, self.end, self.opening, self.closes = source, start, end, opening, closes
         # Lark counts lines from the beginning of what it is given; we count our own and only use offsets.
         self.parser: Any = parser().parse_interactive(TextSlice(source.text, start, end))
         self.failure: Failure | None = None
@@ -125,7 +153,7 @@ class _Run:
                 offset = cast(int, token.start_pos)
                 word = Word(token.type, str(token), Span(self.source, offset, offset + len(token)))
                 opens = word.type in _VERB_TERMINALS and (
-                    self.previous is None or self.previous.type not in ("COST", "THEN")
+                    self.previous is None or self.previous.type not in ("COST", "GAIN", "THEN", "BY")
                 )
                 self.parser.feed_token(cast("Token", word))
                 if opens:
@@ -137,7 +165,8 @@ class _Run:
                     self.parentheses.pop()
                 yield word, opens
                 self.previous = word
-            self.result = self.parser.feed_eof()
+            if self.closes:
+                self.result = self.parser.feed_eof()
         except UnexpectedToken as error:
             self._fail(_start(error.token, self.end))
         except UnexpectedCharacters as error:
@@ -212,11 +241,21 @@ def _recover(source: Source, failure: Failure, parsed: Parsed) -> int:
         for _ in run:
             pass
         if run.failure is not None:
-            parsed.diagnostics.append(explain(run.failure))
-            return end
+            explained = explain(run.failure)
+            parsed.diagnostics.append(explained)
+            return _after_line(explained, source) or end
         parsed.statements.extend(child for child in run.result if not isinstance(child, Flawed))
-    parsed.diagnostics.append(explain(failure))
-    return next_statement(source, max(failure.opened, failure.offset))
+    explained = explain(failure)
+    parsed.diagnostics.append(explained)
+    return _after_line(explained, source) or next_statement(source, max(failure.opened, failure.offset))
+
+
+def _after_line(explained: Diagnostic, source: Source) -> int | None:
+    """Where the text goes on after a line in the words of another tool, which is understood as a whole."""
+    if explained.code != "S120":
+        return None
+    rest = source.text.find("\n", explained.labels[0].span.end)
+    return len(source.text) if rest < 0 else rest
 
 
 def _not_a_specification(source: Source) -> Diagnostic | None:

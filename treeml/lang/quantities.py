@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from treeml.lang.syntax import Number
+from treeml.lang.words import spell_unit
 
 TINY = Fraction(1, 10**4)  # what is above is written with all of up to 20 digits: rounded it would be another number
 SECONDS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600)}
@@ -22,7 +23,7 @@ class Quantity:
     def __str__(self) -> str:
         if self.unit == "%":
             return f"{decimal(self.value * 100)}%"
-        return f"{decimal(self.value)} {self.unit}".strip()
+        return f"{decimal(self.value)} {spell_unit(self.value, self.unit)}".strip()
 
 
 def quantity(number: Number) -> Quantity:

@@ -187,7 +187,7 @@ def _unit_fits(bound: RequirementBound, scope: Scope) -> bool:
     unit = bound.limit.unit
     if unit == "":
         return True
-    if unit == "%" and ("share" in units or (bound.single and units == {"rows"})):
+    if unit == "%" and (units & {"share", "quotient"} or (bound.single and units == {"rows"})):
         return True
     if unit == "rows" and (units <= {"rows"} or (units <= {"rows", "weight"} and not bound.weighted)):
         return True
@@ -213,6 +213,7 @@ def _is_what(unit: str, weighted: bool) -> str:
         "cost": "is a sum of costs",
         "loss": "is a sum of losses",
         "truth": "is true or false",
+        "quotient": "is a quotient",
         "value": "is a plain number",
     }[unit]
 
@@ -333,7 +334,7 @@ def reach(parts: tuple[tuple[Fraction, Use], ...]) -> tuple[Fraction | None, Fra
 
 def _range(use: Use) -> tuple[Fraction | None, Fraction | None]:
     measure = MEASURES[use.measure]
-    if measure.unit == "value":
+    if measure.unit in ("value", "quotient"):
         return None, None
     if measure.unit in ("share", "truth"):
         return Fraction(0), Fraction(1)

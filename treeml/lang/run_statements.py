@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from treeml.lang.expressions import Scope, constant
-from treeml.lang.methods import MethodRule, backend, checked, method
+from treeml.lang.expressions import Scope, constant, measure_use
+from treeml.lang.measures import MEASURES
+from treeml.lang.methods import MethodRule, as_call, backend, checked, method
 from treeml.lang.source import Span
-from treeml.lang.spec import LISTING_STYLES, ListingRequest, Method
+from treeml.lang.spec import LISTING_STYLES, ListingRequest, Method, Use
 from treeml.lang.suggest import suggest
 from treeml.lang.syntax import (
     Ensemble,
@@ -68,7 +69,15 @@ def requests_of(statements: Sequence[Statement], scope: Scope) -> Requests:
                 how = statement.method
                 found.fields["validate"] = how.text if isinstance(how, String) else method("validate", how, scope)
             case Report():
-                found.fields["report"] = _items(statement, scope)
+                found.fields["report"], found.fields["reported"] = _items(statement, scope)
+    measures = found.fields.get("reported")
+    if measures and found.fields.get("ensemble") is not None:
+        scope.findings.error(
+            "T319",
+            f"`{measures[0].text}` is measured on one tree, but an ensemble has several",
+            (measures[0].span, "of a single tree"),
+            help="remove it; `report measures` shows what is known of the forest",
+        )
     return found
 
 
@@ -163,23 +172,31 @@ def _slack(node: Expression, scope: Scope) -> tuple[Fraction, str] | None:
     return value.value, value.unit
 
 
-def _items(statement: Report, scope: Scope) -> tuple[Method, ...]:
+def _items(statement: Report, scope: Scope) -> tuple[tuple[Method, ...], tuple[Use, ...]]:
+    """The parts of the report, and the measures that are to be shown besides those of goals and requirements."""
     items: dict[str, Method] = {}
+    measures: dict[Use, Use] = {}
     for node in statement.items:
+        call = as_call(node)
+        if call.name in MEASURES:
+            use = measure_use(call, scope)
+            if use is not None and measures.setdefault(use, use) is not use:
+                _reported_twice(use.text, measures[use].span, use.span, scope)
+            continue
         item = method("report", node, scope)
-        if item is None:
-            continue
-        if item.name in items:
-            scope.findings.warning(
-                "L706",
-                f"`{item.name}` is reported twice",
-                (items[item.name].span, "first here"),
-                (item.span, "and again here"),
-                help="remove one of the two",
-            )
-            continue
-        items[item.name] = item
-    return tuple(items.values())
+        if item is not None and items.setdefault(item.name, item) is not item:
+            _reported_twice(item.name, items[item.name].span, item.span, scope)
+    return tuple(items.values()), tuple(measures)
+
+
+def _reported_twice(name: str, first: Span | None, second: Span | None, scope: Scope) -> None:
+    scope.findings.warning(
+        "L706",
+        f"`{name}` is reported twice",
+        (first, "first here"),
+        (second, "and again here"),
+        help="remove one of the two",
+    )
 
 
 def _seconds(node: Expression, scope: Scope) -> float | None:

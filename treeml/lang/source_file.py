@@ -1,13 +1,15 @@
-"""A path -> the Source of a .tml file, or a message that says why the file cannot be read."""
+"""A path, or `-` for standard input -> the Source of a specification, or a message why it cannot be read."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.source import Source
 from treeml.system.reading import TooLarge, read_plain
 
+STANDARD_INPUT = "-"
 MOST_BYTES = 4_000_000  # of a specification; the parser accepts a million characters
 
 
@@ -29,6 +31,19 @@ def read(path: Path | str, untrusted: bool = False) -> Source:
     raise SpecError(
         Diagnostic(code, title, notes=(reason,) if reason else (), helps=(help,) if help else (), place=str(path))
     )
+
+
+def read_standard_input() -> Source:
+    """The specification that is piped in; its paths are relative to the current folder."""
+    name = "standard input"
+    content = sys.stdin.buffer.read(MOST_BYTES + 1)
+    try:
+        if len(content) > MOST_BYTES:
+            raise SpecError(Diagnostic("S109", f"{name} holds more than {MOST_BYTES:,} bytes", place=name))
+        return Source(name, decode(content))
+    except UnicodeDecodeError as error:
+        reason = f"byte {error.start + 1} does not belong to a text in UTF-8"
+        raise SpecError(Diagnostic("S108", f"{name} is not text in UTF-8", notes=(reason,), place=name)) from error
 
 
 def _content(path: Path, untrusted: bool) -> bytes:

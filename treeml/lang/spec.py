@@ -142,7 +142,9 @@ class Spec:
     weight_column: str | None = None
     class_weights: Mapping[str, Fraction] = field(default_factory=dict)
     mistake_costs: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)  # (predicted, actual) -> cost
+    row_costs: Mapping[str, tuple[str, bool]] = field(default_factory=dict)  # predicted -> column, is it a gain?
     test_costs: Mapping[str, Fraction] = field(default_factory=dict)
+    test_discounts: Mapping[tuple[str, str], Fraction] = field(default_factory=dict)  # (column, tested before) -> cost
     binarizations: tuple[Binarization, ...] = ()
     goals: tuple[CheckedGoal, ...] = ()  # none: satisfy
     requirements: tuple[Requirement, ...] = ()
@@ -160,8 +162,9 @@ class Spec:
     threads: int | None = None
     validate: Method | str | None = None
     report: tuple[Method, ...] = ()
+    reported: tuple[Use, ...] = ()  # measures to show besides those of goals and requirements
     params: Mapping[str, Any] = field(default_factory=dict)  # the value that each param was bound to
     # Spans by statement ("data", "predict", "positive", "weight", "solve", "within", ...), and
     # by statement and name ("features:age", "except:id", "forbid:sex", "binarize:age", "test cost:insulin",
-    # "class weight:ill", "cost predicted:ill", "cost actual:ill").
+    # "class weight:ill", "cost predicted:ill", "cost actual:ill", "row cost:loss").
     spans: Mapping[str, Span] = field(default_factory=dict, compare=False, repr=False)

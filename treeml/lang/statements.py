@@ -51,6 +51,7 @@ from treeml.lang.syntax import (
     Range,
     Report,
     Require,
+    RowCost,
     Satisfy,
     Set,
     Solve,
@@ -251,19 +252,42 @@ class Statements:
         """
         return self.add(WeightClass(label(name), expression(weight)))
 
-    def cost(self, *, predict: Any, when: Any, cost: Any) -> Self:
-        """State the cost of predicting one class when another is true.
+    def cost(self, *, predict: Any, when: Any = None, cost: Any = None, by: str | None = None) -> Self:
+        """State the cost of predicting one class when another is true, or the column with each row's own cost of it.
 
         >>> model.cost(predict="no", when="yes", cost=10)
+        >>> model.cost(predict="treat", by="loss_if_treated")
         """
+        if (by is None) != (when is not None and cost is not None):
+            raise TypeError('cost takes either when=... and cost=..., or by="column"')
+        if by is not None:
+            return self.add(RowCost(label(predict), column_name(by)))
         return self.add(MistakeCost(label(predict), label(when), expression(cost)))
 
-    def test_cost(self, column: str, cost: Any) -> Self:
+    def gain(self, *, predict: Any, by: str) -> Self:
+        """Name the column with what each row gains if it is predicted this class, for the measure `gain`.
+
+        >>> model.gain(predict="treat", by="score_if_treated").maximize(tml.gain)
+        """
+        return self.add(RowCost(label(predict), column_name(by), is_gain=True))
+
+    def test_cost(
+        self, column: str | Iterable[str], cost: Any, *, together: bool = False, after: str | None = None
+    ) -> Self:
         """State the cost of looking at a column, for the measure `test_cost`.
 
+        Columns that are looked at `together` cost that once on a path; `after` another column, one may cost less.
+
         >>> model.test_cost("scan", 250)
+        >>> model.test_cost(["sodium", "potassium"], 20, together=True)
+        >>> model.test_cost("scan", 100, after="x_ray")
         """
-        return self.add(ColumnCost(column_name(column), expression(cost)))
+        if together and after is not None:
+            raise TypeError("test_cost takes together=True or after=..., not both")
+        names = _names(column)
+        if not names:
+            raise ValueError("test_cost takes at least one column")
+        return self.add(ColumnCost(names, expression(cost), together, None if after is None else column_name(after)))
 
     def binarize(self, *columns: str, by: str | MethodFormula | None = None, at: Iterable[Any] | None = None) -> Self:
         """Say how columns (all, if none is named) become tests: `by` a method, or `at` given cuts.
@@ -416,10 +440,10 @@ class Statements:
             )
         )
 
-    def report(self, *items: str | MethodFormula) -> Self:
-        """Choose the parts of the printed report.
+    def report(self, *items: str | MethodFormula | Formula) -> Self:
+        """Choose the parts of the printed report, and measures to show besides those of goals and requirements.
 
-        >>> model.report("tree", "confusion")
+        >>> model.report("tree", "confusion", tml.auc("yes"))
         """
         if not items:
             raise TypeError("report needs at least one thing to report")

@@ -205,9 +205,23 @@ class MistakeCost:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCost:
+class RowCost:
+    """`cost predict "A" by column loss_a`: what it costs each row to be predicted A; or `gain`, its negative."""
+
+    predicted: Value
     column: Name
+    is_gain: bool = False
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCost:
+    """`cost test a = 5`, `cost test a, b together = 20` (once for all of them), or `cost test b after a = 3`."""
+
+    columns: tuple[Name, ...]
     cost: Expression
+    together: bool = False
+    after: Name | None = None
     span: Span | None = _span()
 
 
@@ -317,6 +331,7 @@ Statement = (
     | WeightBy
     | WeightClass
     | MistakeCost
+    | RowCost
     | ColumnCost
     | Binarize
     | Objective

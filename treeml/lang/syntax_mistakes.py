@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from treeml.lang.borrowed_words import spaced_names, translated
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
+from treeml.lang.measures import MEASURES
 from treeml.lang.nesting import MAXIMUM_DEPTH
 from treeml.lang.node_builder import Word
 from treeml.lang.source import Source, Span
 from treeml.lang.suggest import suggest
-from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS
+from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS, read_quoted, spell_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,10 @@ def explain(failure: Failure) -> Diagnostic:
     if failure.because is not None:
         return failure.because
     for recognize in (
+        _borrowed,
+        _spaced_name,
         _habit,
+        _quoted_column,
         _quote,
         _bare_path,
         _bound_in_goal,
@@ -78,9 +83,12 @@ def next_statement(source: Source, after: int) -> int:
 
 # A verb, or an unindented word that is not followed by an operator or a sign.
 _OPENING = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(VERBS)})\b|^[^\W\d]\w*(?=[ \t]+[\"`\w]|[ \t]*\r?$)", re.MULTILINE)
-_CONTINUED = {("cost", "predict"), ("then", "minimize"), ("then", "maximize")}
+_CONTINUED = {("cost", "predict"), ("gain", "predict"), ("by", "column"), ("then", "minimize"), ("then", "maximize")}
 _WORD = re.compile(r"[^\W\d]\w*")
 
+COLUMN_MEASURES = frozenset(
+    name for name, measure in MEASURES.items() if any(each.kind.startswith("column") for each in measure.parameters)
+)
 _TWO_REQUIREMENTS = "write two `require` statements; all requirements hold together"
 
 # Text at the failure (or from one character before it) -> code, title, label, replacement, help.
@@ -110,6 +118,75 @@ _HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
 )  # fmt: skip
 
 
+def _borrowed(failure: Failure) -> Diagnostic | None:
+    """A line, from the beginning of its statement or from the failure, in the words of another tool."""
+    text, place = failure.source.text, failure.offset
+    if failure.previous is not None and not failure.rest.strip():
+        place = failure.previous.span.end  # the statement breaks off
+    end = text.find("\n", place)
+    end = len(text) if end < 0 else end
+    line_start = text.rfind("\n", 0, place) + 1
+    # Where a line holds several statements, the last of them that fails is meant.
+    for start in dict.fromkeys((max(failure.opened, line_start), place, line_start)):
+        line = text[start:end].partition("#")[0].rstrip()
+        stripped = line.lstrip(" \t\ufeff")
+        found = translated(stripped)
+        if found is None:
+            continue
+        begin = start + len(line) - len(stripped)
+        if place > begin + len(stripped):
+            continue
+        span = Span(failure.source, begin, begin + len(stripped))
+        written = " and ".join(f"`{each}`" for each in found.lines)
+        return Diagnostic(
+            "S120",
+            found.title,
+            (Label(span, f"write {written}" if found.exact else "not a statement here"),),
+            notes=(found.note,) if found.note else (),
+            helps=() if found.exact else (f"write, for example, {written}",),
+            fix=(Fix(span, "\n".join(found.lines)),) if found.exact else (),
+        )
+    return None
+
+
+def _spaced_name(failure: Failure) -> Diagnostic | None:
+    """`features body weight (kg)`, `parity_gap(marital status)`: a column name without its backquotes."""
+    text = failure.source.text
+    line_start = text.rfind("\n", 0, failure.offset) + 1
+    end = text.find("\n", failure.offset)
+    line = text[line_start : len(text) if end < 0 else end]
+    places = [(line_start + start, line_start + stop) for start, stop in spaced_names(line)]
+    if failure.parentheses:
+        opening = failure.parentheses[-1].span
+        name = re.compile(r"\s*([^\W\d]\w*(?:[ -]+\w+)+)\s*[,)]").match(text, opening.end)
+        called = re.search(r"(\w+)\s*$", text[: opening.start])
+        if name is not None and called is not None and called[1] in COLUMN_MEASURES:
+            places.append(name.span(1))
+    for start, stop in places:
+        span = Span(failure.source, start, stop)
+        if not span.start < failure.offset <= span.end or _holds_a_statement(span.text, failure):
+            continue
+        return Diagnostic(
+            "S121",
+            "a column name with spaces or signs stands in backquotes",
+            (Label(span, f"write `{span.text}`, with the backquotes"),),
+            fix=(Fix(span, f"`{span.text}`"),),
+        )
+    return None
+
+
+def _holds_a_statement(text: str, failure: Failure) -> bool:
+    """Does another statement follow on the same line? A verb that breaks off at once is part of a name."""
+    words = _WORD.findall(text)
+    later = [word for word in words[1:] if word in VERBS]
+    if "REQUIRE" not in failure.accepted and (failure.previous is None or failure.previous.text not in VERBS):
+        return False  # the statement is not complete, so no other can follow
+    if later and (failure.previous is None or failure.previous.text != later[-1]):
+        return True
+    guess = suggest(words[1], VERBS) if len(words) > 1 and words[1] not in VERBS else None
+    return guess is not None and guess[:3] == words[1].lower()[:3]  # a verb with a typing mistake
+
+
 def _habit(failure: Failure) -> Diagnostic | None:
     for pattern, code, title, label, replacement, help in _HABITS:
         # A two-character operator such as `==` fails at its second character, after the parser accepted the first.
@@ -131,6 +208,17 @@ def _habit(failure: Failure) -> Diagnostic | None:
                 fix=() if replacement is None else (Fix(span, replacement),),
             )
     return None
+
+
+def _quoted_column(failure: Failure) -> Diagnostic | None:
+    """`predict "disease"`: texts are values, and columns are names."""
+    match = re.match(r'"((?:\\.|[^"\\\n])+)"', failure.rest)
+    if match is None or "QUOTED" not in failure.accepted or "STRING" in failure.accepted:
+        return None
+    name = spell_name(read_quoted(match[0]))
+    span = failure.span(len(match[0]))
+    title = "a column is named without quotes, or in backquotes"
+    return Diagnostic("S105", title, (Label(span, f"write {name}"),), fix=(Fix(span, name),))
 
 
 def _quote(failure: Failure) -> Diagnostic | None:
@@ -195,17 +283,21 @@ def _bare_path(failure: Failure) -> Diagnostic | None:
 
 
 def _bound_in_goal(failure: Failure) -> Diagnostic | None:
-    """`minimize depth <= 3` mixes a goal with a requirement."""
+    """`maximize accuracy > 0.9` mixes a goal with a requirement."""
     verb = _WORD.match(failure.source.text, failure.opened)
     match = re.match(r"[<>]=?|=", failure.rest)
     if verb is None or verb[0] not in ("minimize", "maximize") or match is None or "REQUIRE" not in failure.accepted:
         return None
-    return Diagnostic(
-        "S111",
-        "a goal has no bound",
-        (Label(failure.span(len(match[0])), "compares, where the goal is complete"),),
-        helps=("give the bound in a statement of its own: `require depth <= 3`",),
-    )
+    before = failure.source.text[verb.end() : failure.offset]
+    after = failure.rest[len(match[0]) :].partition("\n")[0].partition("#")[0]
+    sides = [" ".join(side.split()) for side in re.split(r"[<>]=?|=", f"{before}{match[0]}{after}")]
+    measured = next((side for side in sides if side and not re.match(r"[-\d.]", side)), "")
+    label = "compares, where the goal is complete"
+    if not measured:
+        return Diagnostic("S111", "a goal has no bound", (Label(failure.span(len(match[0])), label),))
+    closed = re.sub(r"([<>])(?!=)", r"\1=", " ".join(f"{before}{match[0]}{after}".split()))
+    helps = (f"write the goal, `{verb[0]} {measured}`, and the bound on a line of its own: `require {closed}`",)
+    return Diagnostic("S111", "a goal has no bound", (Label(failure.span(len(match[0])), label),), helps=helps)
 
 
 def _number(failure: Failure) -> Diagnostic | None:

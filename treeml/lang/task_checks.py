@@ -21,6 +21,7 @@ from treeml.lang.syntax import (
     MistakeCost,
     Name,
     Predict,
+    RowCost,
     Satisfy,
     Start,
     Statement,
@@ -114,7 +115,7 @@ def _report_no_target(by_task: Mapping[str, Use], statements: Sequence[Statement
             help="name the column to predict: `predict disease`",
         )
         return
-    about_classes = next((s for s in statements if isinstance(s, (WeightClass, MistakeCost))), None)
+    about_classes = next((s for s in statements if isinstance(s, (WeightClass, MistakeCost, RowCost))), None)
     if about_classes is not None:
         what = "weight" if isinstance(about_classes, WeightClass) else "cost"
         findings.error(
@@ -270,7 +271,7 @@ def _report_classes_of_numbers(
     if number is None or mixed:
         return
     for statement in statements:
-        if isinstance(statement, (WeightClass, MistakeCost)):
+        if isinstance(statement, (WeightClass, MistakeCost, RowCost)):
             findings.error(
                 "T301",
                 f"`{number.text}` needs a number, but this refers to classes",

@@ -18,6 +18,7 @@ VERBS = (
     "column",
     "weight",
     "cost",
+    "gain",
     "binarize",
     "minimize",
     "maximize",
@@ -33,11 +34,29 @@ VERBS = (
     "report",
 )
 INNER_WORDS = (
-    *("all", "as", "at", "best", "by", "class", "except", "from", "gap", "given", "in", "is", "of", "on", "seed"),
+    *(
+        "after",
+        "all",
+        "as",
+        "at",
+        "best",
+        "by",
+        "class",
+        "except",
+        "from",
+        "gap",
+        "given",
+        "in",
+        "is",
+        "of",
+        "on",
+        "seed",
+    ),
     *("split", "test"),
-    *("then", "threads", "to", "trees", "up", "when", "with", "within"),
+    *("then", "threads", "to", "together", "trees", "up", "when", "with", "within"),
 )
 UNITS = ("%", "rows", "ms", "s", "min", "h")
+
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
 
 MAXIMUM_DIGITS = 500  # of a number written out; longer ones are mistakes or attacks
@@ -54,6 +73,7 @@ USAGE: dict[str, str] = {
     "column": "column sex : category, sensitive",
     "weight": 'weight by survey_weight` or `weight class "ill" = 5',
     "cost": 'cost predict "healthy" when "ill" = 50` or `cost test insulin = 12',
+    "gain": 'gain predict "treat" by column score_treat',
     "binarize": "binarize age by quantiles(4)` or `binarize age at 25, 35",
     "minimize": "minimize error_rate + 0.01 * leaves",
     "maximize": "maximize accuracy",
@@ -124,6 +144,16 @@ def spell_string(text: str) -> str:
 def spell_name(text: str, reserved: tuple[str, ...] = ()) -> str:
     """The name, in backquotes if it needs them; `reserved` words have another meaning in this place."""
     return text if is_bare(text) and text not in reserved else f"`{_escape(text, '`')}`"
+
+
+def read_unit(text: str) -> str:
+    """The unit that a text stands for: `1 row` and `2 rows` have the same one."""
+    return "rows" if text == "row" else text
+
+
+def spell_unit(number: Fraction, unit: str) -> str:
+    """The unit as one writes it after this number: `1 row`."""
+    return "row" if unit == "rows" and number == 1 else unit
 
 
 def spell_number(value: Fraction) -> str:

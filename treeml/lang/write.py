@@ -39,6 +39,7 @@ from treeml.lang.syntax import (
     Relation,
     Report,
     Require,
+    RowCost,
     Satisfy,
     Set,
     Solve,
@@ -50,7 +51,7 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.lang.words import spell_name, spell_number, spell_string
+from treeml.lang.words import spell_name, spell_number, spell_string, spell_unit
 
 Node = Statement | Expression | Argument | GoalPart | Modifier | Range | Choices
 
@@ -144,8 +145,14 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["weight class ", statement.label, " = ", statement.weight]
         case MistakeCost():
             return ["cost predict ", statement.predicted, " when ", statement.actual, " = ", statement.cost]
+        case RowCost():
+            verb = "gain" if statement.is_gain else "cost"
+            return [f"{verb} predict ", statement.predicted, " by column ", ColumnName(statement.column)]
         case ColumnCost():
-            return ["cost test ", ColumnName(statement.column), " = ", statement.cost]
+            terms: list[Piece] = [" together"] if statement.together else []
+            if statement.after is not None:
+                terms = [" after ", ColumnName(statement.after)]
+            return ["cost test ", *_columns(statement.columns), *terms, " = ", statement.cost]
         case Binarize():
             how = [" at ", *_list(statement.cuts)] if statement.method is None else [" by ", statement.method]
             return ["binarize ", *_columns(statement.columns), *how]
@@ -193,7 +200,7 @@ def _expression_pieces(expression: Expression) -> list[Piece]:
     match expression:
         case Number():
             space = " " if expression.unit not in ("", "%") else ""
-            return [f"{spell_number(expression.value)}{space}{expression.unit}"]
+            return [f"{spell_number(expression.value)}{space}{spell_unit(expression.value, expression.unit)}"]
         case String():
             return [spell_string(expression.text)]
         case Name():

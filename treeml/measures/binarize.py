@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, cast, overload
 
 import numpy as np
@@ -13,14 +15,13 @@ from numpy.typing import NDArray
 from treeml.data.binarization import suits
 from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
-from treeml.lang.spec import Binarization
-from treeml.measures.cuts import codes_of, distinct, every_cut, given_cuts, quantile_cuts, width_cuts
+from treeml.lang.spec import Binarization, Spec
+from treeml.measures.cuts import EveryCut, codes_of, given_cuts, quantile_cuts, ranks, width_cuts
 from treeml.problem.problem import Feature, Test
 
 MOST_TESTS = 1000  # up to this many tests, every threshold is one unless the spec says otherwise
 MOST_SUBSET_LEVELS = 12  # 2,047 tests
 MOST_SUBSET_LEVELS_AS_THEY_ARE = 31
-_LISTED = 50_000  # beyond this, tests and questions are created on access
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class Binarized:
 def binarize(dataset: Dataset, *, numeric: bool = False) -> Binarized:
     """The tests of a dataset; `numeric`: the back-end uses ordered features directly."""
     columns = dataset.table.columns
-    if isinstance(columns, BitColumns) and tuple(columns.index) == dataset.features:
+    if isinstance(columns, BitColumns) and columns.index.keys() >= set(dataset.features):
         features, tests, questions = _binary_tests(dataset.features, columns.bit_levels)
-        return Binarized(features, tests, questions, columns.bits)
+        return Binarized(features, tests, questions, columns.bits_of(dataset.features))
     rules = _rules(dataset)
     grids, notes = _grids(dataset, rules, numeric)
     features_of: list[Feature] = []
@@ -62,17 +63,8 @@ def binarize(dataset: Dataset, *, numeric: bool = False) -> Binarized:
             Feature(grid.column, grid.kind, grid.levels, grid.codes, first, grid.tests, grid.has_missing)
         )
         first += grid.tests
-    if first > _LISTED:
-        tests_made = _Lazy(grids, lambda grid, number, j: grid.test(number, j))
-        questions_made = _Lazy(grids, lambda grid, number, j: grid.question(j))
-        return Binarized(tuple(features_of), cast("tuple[Test, ...]", tests_made), questions_made, None, notes)
-    return Binarized(
-        tuple(features_of),
-        tuple([grid.test(number, j) for number, grid in enumerate(grids) for j in range(grid.tests)]),
-        tuple([grid.question(j) for grid in grids for j in range(grid.tests)]),
-        None,
-        notes,
-    )
+    tests = cast("tuple[Test, ...]", _Tests(grids))  # a sequence of tests that are made when they are looked at
+    return Binarized(tuple(features_of), tests, _Questions(grids), None, notes)
 
 
 # One column's tests, and what they ask.
@@ -86,7 +78,7 @@ class _Grid:
     levels: int
     tests: int
     has_missing: bool
-    cuts: NDArray[Any] | None = None  # of numbers, and of the ranks of ordered levels
+    cuts: EveryCut | NDArray[Any] | None = None  # of numbers, and of the ranks of ordered levels
     labels: tuple[Any, ...] = ()  # of levels
     whole: bool = False
     two_valued: bool = False  # a category of two levels: the question names a level
@@ -125,16 +117,20 @@ class _Grid:
         return "at most" if self.kind == "ordered" else "level", (j,), bool(missing_yes)
 
 
-class _Lazy(Sequence[Any]):
-    """Tests or questions of many columns, created on access."""
+class _Made(Sequence[Any]):
+    """One object for every test of many columns, made on access; whoever needs all of them gets the same ones again."""
 
-    def __init__(self, grids: list[_Grid], made: Callable[[_Grid, int, int], Any]) -> None:
+    def __init__(self, grids: list[_Grid]) -> None:
         self.grids = grids
-        self.made = made
-        self.ends = np.cumsum([grid.tests for grid in grids])
+        self.ends = list(accumulate(grid.tests for grid in grids))
+        self._all: tuple[Any, ...] | None = None
+
+    def make(self, number: int, j: int) -> Any:
+        """The object of the j-th test of a column."""
+        raise NotImplementedError
 
     def __len__(self) -> int:
-        return int(self.ends[-1])
+        return self.ends[-1] if self.ends else 0
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
@@ -142,18 +138,29 @@ class _Lazy(Sequence[Any]):
     def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self))))
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
-            raise IndexError(index)
-        number = int(np.searchsorted(self.ends, place, side="right"))
-        grid = self.grids[number]
-        return self.made(grid, number, place - int(self.ends[number]) + grid.tests)
+            return tuple([self[i] for i in range(*index.indices(len(self)))])
+        if self._all is not None:
+            return self._all[index]
+        place = range(len(self))[index]
+        number = bisect_right(self.ends, place)
+        return self.make(number, place - self.ends[number] + self.grids[number].tests)
 
     def __iter__(self) -> Iterator[Any]:
-        for number, grid in enumerate(self.grids):
-            for j in range(grid.tests):
-                yield self.made(grid, number, j)
+        if self._all is None:
+            self._all = tuple(
+                [self.make(number, j) for number, grid in enumerate(self.grids) for j in range(grid.tests)]
+            )
+        return iter(self._all)
+
+
+class _Tests(_Made):
+    def make(self, number: int, j: int) -> Test:
+        return self.grids[number].test(number, j)
+
+
+class _Questions(_Made):
+    def make(self, number: int, j: int) -> Question:
+        return self.grids[number].question(j)
 
 
 @lru_cache(maxsize=8)
@@ -173,36 +180,36 @@ def _binary_tests(
 
 def _rules(dataset: Dataset) -> dict[str, Binarization | None]:
     """The rule of every feature: its own, or the first rule for all columns that suits it."""
-    own = {rule.column: rule for rule in dataset.spec.binarizations if rule.column}
-    for_all = [rule for rule in dataset.spec.binarizations if not rule.column]
-    rules: dict[str, Binarization | None] = {}
-    for name in dataset.features:
-        column = dataset.column(name)
-        fitting = (rule for rule in for_all if suits(rule, column))
-        rules[name] = own.get(name) or next(fitting, None)
-    return rules
+    return {name: rule_of(dataset.spec, dataset.column(name)) for name in dataset.features}
+
+
+def rule_of(spec: Spec, column: Column) -> Binarization | None:
+    """The rule of one column: its own, or the first rule for all columns that suits it."""
+    own = next((rule for rule in reversed(spec.binarizations) if rule.column == column.name), None)
+    return own or next((rule for rule in spec.binarizations if not rule.column and suits(rule, column)), None)
 
 
 def _grids(
     dataset: Dataset, rules: dict[str, Binarization | None], numeric: bool
 ) -> tuple[list[_Grid], tuple[str, ...]]:
     ready: dict[str, _Grid] = {}
-    free: dict[str, NDArray[Any]] = {}  # numbers without a rule, and their distinct values
+    free: dict[str, tuple[NDArray[Any], NDArray[np.int32]]] = {}  # numbers without a rule: distinct values, and ranks
     for name, rule in rules.items():
         column = dataset.column(name)
         if column.is_number and rule is None:
-            free[name] = distinct(_known(column))
+            free[name] = ranks(_known(column))
         else:
-            ready[name] = _grid(column, rule, numeric)
-    total = sum(grid.tests for grid in ready.values()) + sum(max(len(values) - 1, 0) for values in free.values())
+            ready[name] = _grid(column, rule, numeric, dataset.count)
+    total = sum(grid.tests for grid in ready.values()) + sum(max(len(values) - 1, 0) for values, _ in free.values())
     notes = _coarse(dataset, rules)
     by_quantiles = total > MOST_TESTS and not numeric and bool(free)
-    for name, values in free.items():
+    for name, (values, codes) in free.items():
         column = dataset.column(name)
-        whole = column.type == "integer"
-        exact = not by_quantiles or len(values) <= 16
-        cuts = every_cut(values, whole) if exact else quantile_cuts(_known(column), 16, whole)
-        ready[name] = _of_cuts(column, cuts)
+        if by_quantiles and len(values) > 16:
+            counts = _known_counts(column, dataset.count)
+            ready[name] = _of_cuts(column, quantile_cuts(_known(column), 16, column.type == "integer", counts))
+        else:
+            ready[name] = _of_every_cut(column, values, codes)
     if by_quantiles:
         notes = (
             *notes,
@@ -223,10 +230,12 @@ def _coarse(dataset: Dataset, rules: dict[str, Binarization | None]) -> tuple[st
     return (f"optimality is relative to the tests of `binarize`: {'; '.join(said)}",) if said else ()
 
 
-def _grid(column: Column, rule: Binarization | None, numeric: bool) -> _Grid:
+def _grid(column: Column, rule: Binarization | None, numeric: bool, count: NDArray[np.int64] | None) -> _Grid:
     if column.is_number:
         assert rule is not None
-        return _of_cuts(column, _cuts(column, rule))
+        if rule.method == "thresholds":
+            return _of_every_cut(column, *ranks(_known(column)))
+        return _of_cuts(column, cuts_of(column, rule, count))
     if column.type == "binary":
         missing = column.missing is not None
         return _Grid(column.name, "binary", column.values, 2, 3 if missing else 1, missing, labels=column.levels)
@@ -235,24 +244,40 @@ def _grid(column: Column, rule: Binarization | None, numeric: bool) -> _Grid:
         return _of_levels(column)
     if method == "subsets":
         return _of_subsets(column, rule, numeric)
-    return _of_order(column, rule)
+    return _of_order(column, rule, count)
 
 
 def _known(column: Column) -> NDArray[Any]:
     return column.values if column.missing is None else column.values[~column.missing]
 
 
-def _cuts(column: Column, rule: Binarization) -> NDArray[Any]:
+def _known_counts(column: Column, count: NDArray[np.int64] | None) -> NDArray[np.int64] | None:
+    return count if count is None or column.missing is None else count[~column.missing]
+
+
+def cuts_of(column: Column, rule: Binarization, count: NDArray[np.int64] | None = None) -> NDArray[Any]:
+    """The cuts that a rule makes in a column of numbers; `count`: the user's rows that each row stands for."""
+    if column.cuts is not None:
+        return column.cuts
     whole = column.type == "integer"
     values = _known(column)
-    match rule.method:
-        case "quantiles":
-            return quantile_cuts(values, rule.pieces, whole)
-        case "width":
-            return width_cuts(values, rule.pieces, whole)
-        case "cuts":
-            return given_cuts(rule.cuts, values.dtype)
-    return every_cut(distinct(values), whole)
+    if rule.method == "quantiles":
+        return quantile_cuts(values, rule.pieces, whole, _known_counts(column, count))
+    if rule.method == "width":
+        return width_cuts(values, rule.pieces, whole)
+    return given_cuts(rule.cuts, values.dtype)
+
+
+def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]) -> _Grid:
+    """A cut between every two of the distinct values; `known`: the ranks of the values that are not missing."""
+    codes, missing = known, column.missing is not None
+    if column.missing is not None:
+        codes = np.full(len(column.values), -1, dtype=np.int32)
+        codes[~column.missing] = known
+    whole = column.type == "integer" or values.dtype.kind == "i"
+    cuts = EveryCut(values, column.type == "integer")
+    tests = len(cuts) * 2 + 1 if missing else len(cuts)
+    return _Grid(column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole)
 
 
 def _of_cuts(column: Column, cuts: NDArray[Any]) -> _Grid:
@@ -284,7 +309,7 @@ def _of_levels(column: Column) -> _Grid:
     return _Grid(column.name, "levels", codes, len(labels), len(labels) + missing, missing, labels=labels)
 
 
-def _of_order(column: Column, rule: Binarization | None) -> _Grid:
+def _of_order(column: Column, rule: Binarization | None, count: NDArray[np.int64] | None) -> _Grid:
     """Ordered levels, cut after every level or after those that a rule picks by rank."""
     codes, labels = _present(column)
     missing = column.missing is not None
@@ -298,7 +323,7 @@ def _of_order(column: Column, rule: Binarization | None) -> _Grid:
     ranked = Column(
         column.name, "number" if by_value else "integer", np.append(numbers, np.nan)[codes], (), column.missing
     )
-    grid = _of_cuts(ranked, _cuts(ranked, rule))
+    grid = _of_cuts(ranked, cuts_of(ranked, rule, count))
     return grid if by_value else replace(grid, labels=labels)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,21 +29,56 @@ def distinct(values: Numbers) -> Numbers:
     return ordered[new]
 
 
-def every_cut(values: Numbers, whole: bool) -> Numbers:
-    """One cut between every two neighbors of the distinct `values`."""
-    return between(values[:-1], values[1:], whole)
+def ranks(values: Numbers) -> tuple[Numbers, NDArray[np.int32]]:
+    """The distinct values in order, and for every value its number among them."""
+    order = np.argsort(values)
+    ordered = values[order]
+    new = np.empty(len(ordered), dtype=bool)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    codes = np.empty(len(values), dtype=np.int32)
+    codes[order] = np.cumsum(new, dtype=np.int32) - 1
+    return ordered[new], codes
 
 
-def quantile_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:
+class EveryCut:
+    """One cut between every two neighbors of distinct values, chosen when it is asked for: choosing all of them takes
+    longer than many a search, and a tree shows a few."""
+
+    __slots__ = ("values", "whole")
+
+    def __init__(self, values: Numbers, whole: bool) -> None:
+        self.values, self.whole = values, whole
+
+    def __len__(self) -> int:
+        return max(len(self.values) - 1, 0)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Numbers: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return between(self.values[:-1][index], self.values[1:][index], self.whole)
+        place = range(len(self))[index]
+        return between(self.values[place : place + 1], self.values[place + 1 : place + 2], self.whole)[0]
+
+
+def quantile_cuts(values: Numbers, pieces: int, whole: bool, count: NDArray[np.int64] | None = None) -> Numbers:
     """At most pieces - 1 cuts: the j-th follows the smallest value that at least j/pieces of the rows do not exceed.
 
     Equal values are never separated, so ties lead to fewer and unequal pieces; there is no cut after the largest value.
+    `count`: how many rows have each of the values; one each if it is not given.
     """
-    ordered = np.sort(values)
-    rows = len(ordered)
-    if not rows:
+    order = None if count is None else np.argsort(values, kind="stable")
+    ordered = np.sort(values) if order is None else values[order]
+    if not len(ordered):
         return ordered
+    ends = None if count is None else np.cumsum(count[order])
+    rows = len(ordered) if ends is None else int(ends[-1])
     places = np.array([-(-j * rows // pieces) - 1 for j in range(1, pieces)], dtype=np.int64)
+    if ends is not None:
+        places = np.searchsorted(ends, places, side="right")
     lows = distinct(ordered[places]) if len(places) else ordered[:0]
     lows = lows[lows < ordered[-1]]
     highs = ordered[np.searchsorted(ordered, lows, side="right")]

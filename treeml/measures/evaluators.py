@@ -110,7 +110,7 @@ def splits(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 
 
 def support(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
-    return Fraction(int(_rows_in_leaves(outcome).min()))
+    return Fraction(int(_rows_in_leaves(dataset, outcome).min()))
 
 
 def features_used(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
@@ -123,10 +123,21 @@ def uses(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 
 def test_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     total = Fraction(0)
-    rows = _rows_in_leaves(outcome).tolist()
+    rows = _rows_in_leaves(dataset, outcome).tolist()
     for (path, _), count in zip(outcome.tree.paths(), rows, strict=True):
-        tested = {test.column for test, _ in path}
-        total += count * sum((dataset.test_cost.get(name, Fraction(0)) for name in tested), Fraction(0))
+        total += count * _cost_of_path(dataset, [test.column for test, _ in path])
+    return total
+
+
+def _cost_of_path(dataset: Dataset, columns: list[str]) -> Fraction:
+    """The cost of the columns, tested in this order: of the first test of each, the least that the others allow."""
+    total = Fraction(0)
+    tested: list[str] = []
+    for name in dict.fromkeys(columns):
+        prices = (dataset.test_discount.get((name, before)) for before in tested)
+        own = dataset.test_cost.get(name, Fraction(0))
+        total += min((price for price in prices if price is not None), default=own)
+        tested.append(name)
     return total
 
 
@@ -211,6 +222,17 @@ def rate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     return _quotient(dataset, _meeting(dataset, outcome, counted), among)
 
 
+def ratio(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    above, below = (
+        sum(
+            (factor * (evaluate(part, dataset, outcome) or Fraction(0)) for factor, part in side.parts),
+            side.constant,
+        )
+        for side in use.arguments
+    )
+    return above / below if below else None
+
+
 def _meeting(dataset: Dataset, outcome: TreeOutcome, conditions: tuple[Any, ...]) -> Mask:
     return rows_meeting(dataset, conditions) & classes_meeting(dataset, conditions)[outcome.predicted]
 
@@ -243,11 +265,18 @@ def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fract
 
 
 def mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    if dataset.row_cost is not None:
+        cost = np.take_along_axis(dataset.row_cost, outcome.predicted[:, None], axis=1)[:, 0]
+        return exact_sum(cost, dataset.weight) * dataset.weight_scale * dataset.row_cost_scale
     total = 0
     for actual, row in enumerate(confusion(dataset, outcome.predicted)):
         for predicted, weight in enumerate(row):
             total += weight * int(dataset.mistake_cost[predicted, actual])
     return total * dataset.weight_scale * dataset.mistake_scale
+
+
+def gain(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    return -mistake_cost(use, dataset, outcome)
 
 
 def purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
@@ -325,8 +354,8 @@ def margin(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 # Rows.
 
 
-def _rows_in_leaves(outcome: TreeOutcome) -> NDArray[np.intp]:
-    return np.bincount(outcome.leaf, minlength=len(outcome.tree.leaves))
+def _rows_in_leaves(dataset: Dataset, outcome: TreeOutcome) -> NDArray[np.int64]:
+    return dataset.rows_in(outcome.leaf, len(outcome.tree.leaves))
 
 
 def _leaf_rows(outcome: TreeOutcome) -> list[NDArray[np.intp]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import product
 from math import ceil, gcd, lcm, prod
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from treeml.data.rounding import looser
 from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal as SpecGoal
-from treeml.lang.spec import Linear, Requirement
+from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.lowerings import SAFE, Features, lower_measure, refuse_size
 from treeml.problem.magnitudes import largest, row_ends
 from treeml.problem.neighbors import SHORT, beside
@@ -40,7 +41,8 @@ def lower_requirement(requirement: Requirement, dataset: Dataset, features: Feat
     """Bounds that are equivalent to a requirement; none if it always holds."""
     lowered = lower_linear(requirement.expression, dataset, features)
     dearest = largest(dataset.mistake_cost) * dataset.mistake_scale
-    limit = looser(requirement, row_limit(requirement, dataset.rows), dataset.rounding, dearest) - lowered.constant
+    limit = looser(requirement, row_limit(requirement, dataset.given_rows), dataset.rounding, dearest)
+    limit -= lowered.constant
     lowered = Sum(lowered.parts)
     name = requirement.name or requirement.text
     senses = ("<=", ">=") if requirement.sense == "=" and _has(lowered, Largest) else (requirement.sense,)
@@ -64,6 +66,38 @@ def lower_linear(expression: Linear, dataset: Dataset, features: Features, facto
             constant += share * lowered.constant
         span = span or use.span
     return Sum(_added_up(parts, span), constant)
+
+
+def ratio(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """One sum over the predictions divided by another, which is 0 only together with the first."""
+    above, below = (_over_rows(lower_linear(side, dataset, features), dataset, use.span) for side in use.arguments)
+    if (below.cost < 0).any():
+        _no_denominator(use, "can be negative")
+    if row_ends(below.cost)[0] == 0 and above.cost[below.cost == 0].any():
+        _no_denominator(use, "can be 0 while the numerator is not")
+    return Sum(((Fraction(1), Ratio(Sum(((Fraction(1), above),)), Sum(((Fraction(1), below),)))),))
+
+
+def _over_rows(total: Sum, dataset: Dataset, span: Span | None) -> Predicted:
+    """A sum over the predictions as one matrix: a constant is divided among the rows."""
+    every_row = np.ones((dataset.rows, len(dataset.classes)), dtype=np.int64)
+    parts = [*total.parts, (total.constant / dataset.rows, Predicted(every_row))]
+    joined = _added_up(parts, span)
+    if not joined:
+        return Predicted(np.zeros_like(every_row))
+    (_, matrix), *_ = joined
+    assert isinstance(matrix, Predicted)
+    return matrix
+
+
+def _no_denominator(use: Use, fact: str) -> NoReturn:
+    refuse(
+        "D466",
+        "this quotient has no value for some predictions",
+        use.argument_spans[1] if use.argument_spans and isinstance(use.argument_spans[1], Span) else use.span,
+        fact,
+        helps=("to bound it, multiply it out: `require errors <= 0.1 * count(...)`",),
+    )
 
 
 def row_limit(requirement: Requirement, rows: int) -> Fraction:

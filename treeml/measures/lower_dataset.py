@@ -46,7 +46,7 @@ def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
     problem = Problem(
         features=binarized.features,
         tests=binarized.tests,
-        count=np.ones(dataset.rows, dtype=np.int64),
+        count=np.ones(dataset.rows, dtype=np.int64) if dataset.count is None else dataset.count,
         classes=len(dataset.classes),
         goals=tuple(goals),
         bounds=tuple(bounds),

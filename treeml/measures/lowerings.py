@@ -7,6 +7,7 @@ orders, and a share of the predicted rows is a `Ratio`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from math import lcm
@@ -32,11 +33,12 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
-from treeml.problem.constants import group_losses
+from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
     Depth,
+    DiscountedTestCost,
     Largest,
     LeafErrors,
     Leaves,
@@ -93,11 +95,16 @@ def uses(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def test_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+    number = {feature.name: place for place, feature in enumerate(features)}
     costs = [dataset.test_cost.get(feature.name, Fraction(0)) for feature in features]
-    denominator = lcm(*(cost.denominator for cost in costs))
+    reduced = {pair: cost for pair, cost in dataset.test_discount.items() if number.keys() >= set(pair)}
+    denominator = lcm(*(cost.denominator for cost in (*costs, *reduced.values())))
+    discounts = [(number[name], number[before], int(cost * denominator)) for (name, before), cost in reduced.items()]
     whole = tuple(int(cost * denominator) for cost in costs)
     if sum(whole) * dataset.rows >= SAFE:
         _too_large(use)
+    if discounts:
+        return _one(DiscountedTestCost(whole, Fraction(1, denominator), tuple(sorted(discounts))))
     return _one(TestCost(whole, Fraction(1, denominator)))
 
 
@@ -251,7 +258,15 @@ def gap(use: Use, dataset: Dataset, features: Features) -> Sum:
             side = group & rows
             what = f"group `{text}` of `{name}`{where}"
             sides.append((side, _nonzero(use, int(dataset.weight[side].sum()), what)))
-        parts.extend(_one(_difference(use, dataset, positive, *pair)) for pair in permutations(sides, 2))
+        made: dict[tuple[int, int], Predicted] = {}
+        for one, other in permutations(range(len(sides)), 2):
+            opposite = made.get((other, one))
+            made[one, other] = (
+                _difference(use, dataset, positive, sides[one], sides[other])
+                if opposite is None
+                else replace(opposite, cost=-opposite.cost)
+            )
+        parts.extend(map(_one, made.values()))
     if not parts:
         # A single group never differs from another.
         return _one(Predicted(np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)))
@@ -278,9 +293,20 @@ def _difference(
 
 
 def mistake_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
+    if dataset.row_cost is not None:
+        largest = np.abs(dataset.row_cost).max(axis=1, initial=0)
+        if exact_sum(dataset.weight, largest) >= SAFE:
+            _too_large(use)
+        return _one(
+            Predicted(dataset.row_cost * dataset.weight[:, None], dataset.weight_scale * dataset.row_cost_scale)
+        )
     _check_weights(use, dataset, int(np.abs(dataset.mistake_cost).max(initial=1)))
     cost = dataset.mistake_cost.T[dataset.actual] * dataset.weight[:, None]
     return _one(Predicted(np.ascontiguousarray(cost), dataset.weight_scale * dataset.mistake_scale))
+
+
+def gain(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return Sum(((Fraction(-1), mistake_cost(use, dataset, features).parts[0][1]),))
 
 
 def purity(use: Use, dataset: Dataset, features: Features) -> Sum:

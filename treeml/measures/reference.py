@@ -27,6 +27,7 @@ UNITS = {
     "cost": "cost",
     "loss": "loss",
     "truth": "true or false",
+    "quotient": "number",
     "value": "number",
 }
 TASKS = {
@@ -59,7 +60,12 @@ and `jaccard` are shares of the rows that are of the class or predicted as it. I
 undefined: every bound on them then holds, and a goal counts them as 0. A bound on one of them alone is linear, so every
 back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true positives are at least 0.8
 times all positives. As a goal, one of them alone is optimized by every back-end that minimizes a sum over the
-predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.""",
+predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.
+
+`ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
+measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
+constants: `ratio(count(predicted = "yes", actual = "no"), errors) <= 40%`. The denominator must never be negative, and
+0 only together with the numerator.""",
     "fairness": """\
 The groups are the levels (or distinct values) of the column that occur in the data; rows where it is missing are a
 group of their own. Every group needs rows among those that are compared, otherwise there is nothing to compare and the
@@ -69,7 +75,14 @@ An upper bound on a gap is one linear bound for each ordered pair of groups. A l
     "costs": """\
 `cost predict "a" when "b" = 5` sets the cost of predicting `a` for a row that is `b`; 1 unless stated, 0 where they are
 equal. `cost test c = 5` sets what it costs to look at column `c`, once per row that passes a test on it, whatever the
-row weighs.""",
+row weighs.
+
+`cost predict "a" by column loss_a` takes the cost of predicting `a` for a row from that row's value of `loss_a`, and
+`gain predict "a" by column score_a` counts the value as a negative cost. Classes without such a line cost 0, and the
+columns are not tested. With them, `mistake_cost` adds up these costs instead, and `gain` is its negative.
+
+`cost test a, b together = 20` costs 20 for the first of the columns on a path, and nothing for the others; `cost test b
+after a = 3` lowers the cost of `b` below a test of `a`. If several discounts apply, the largest counts.""",
     "losses": """\
 Each leaf predicts the constant that is best for the loss: its weighted mean, its median, or its quantile. Where several
 constants are equally good, the median and the quantile are the lowest of them that is the value of a row. For

@@ -121,17 +121,30 @@ class Prover:
 
 def _merged(place: Any, vector: Whole, squared: bool, support: int) -> tuple[Any, Whole, Whole, int]:
     """Rows that no test tells apart as one row, its costs without what its cheapest class costs, and that base."""
+    if not squared:
+        rows, costs, count, (base,) = merge_equal_rows(place, vector[:, None, :], support)
+        return rows, np.ascontiguousarray(costs[:, 0, :]), count, base
+    order, starts = _equal_rows(place)
+    count = np.diff(np.append(starts, len(order)))
+    return np.ascontiguousarray(place[:, order[starts]]), np.add.reduceat(vector[order], starts, axis=0), count, 0
+
+
+def merge_equal_rows(place: Any, vector: Whole, support: int) -> tuple[Any, Whole, Whole, list[int]]:
+    """The same for several sums at once: `vector` is rows x sums x classes, and every sum has its base."""
+    order, starts = _equal_rows(place)
+    rows = np.ascontiguousarray(place[:, order[starts]])
+    sums = np.add.reduceat(vector[order], starts, axis=0)
+    count = np.diff(np.append(starts, len(order)))
+    least = sums.min(axis=2)
+    sums = sums - least[:, :, None]
+    if support == 1:  # rows that add nothing anywhere do not change a bound
+        kept = sums.any(axis=(1, 2))
+        rows, sums, count = np.ascontiguousarray(rows[:, kept]), sums[kept], count[kept]
+    return rows, sums, count, least.sum(axis=0).tolist()
+
+
+def _equal_rows(place: Any) -> tuple[Any, Any]:
+    """An order in which equal rows are neighbors, and where each of them begins."""
     order = np.lexsort(place)
     differs = (place[:, order[1:]] != place[:, order[:-1]]).any(axis=0)
-    starts = np.concatenate([[0], np.flatnonzero(differs) + 1])
-    rows = np.ascontiguousarray(place[:, order[starts]])
-    costs = np.add.reduceat(vector[order], starts, axis=0)
-    count = np.diff(np.append(starts, len(order)))
-    if squared:
-        return rows, costs, count, 0
-    least = costs.min(axis=1)
-    costs = costs - least[:, None]
-    if support == 1:  # rows that cost nothing anywhere do not change a bound
-        kept = costs.any(axis=1)
-        rows, costs, count = np.ascontiguousarray(rows[:, kept]), costs[kept], count[kept]
-    return rows, costs, count, int(least.sum())
+    return order, np.concatenate([[0], np.flatnonzero(differs) + 1])

@@ -123,7 +123,7 @@ class CoupledNumeric:
         """The tree of least cost + leaf_price * leaves with low[j] <= sum j + 1 <= high[j] for all j; None: no limit.
 
         Only trees with a value up to `upper` are wanted; `lower` is a bound that the caller has proved. `start` is a
-        tree (feature, cut, left, right, label) to begin with. The search uses one thread, whatever `threads` allows.
+        tree (feature, cut, left, right, label) to begin with.
         """
         settings = {"support": support, "leaf_price": leaf_price, "threads": threads}
         for name, value in (("depth", depth), ("leaves", leaves), ("memory", memory)):

@@ -17,7 +17,7 @@ from typing import Any
 Signatures = Mapping[str, tuple[Any, tuple[Any, ...]]]  # name -> type of the result, types of the parameters
 Options = dict[str, tuple[int, int, int, str]]  # name -> lowest, highest and initial value, help
 
-_NAMES = ("libtreeml_native.so", "libtreeml_native.dylib", "treeml_native.dll")
+_NAMES = ("libtreeml_native.so", "libtreeml_native.dylib", "libtreeml_native.dll")
 
 # Every solver has these functions, so their types are written once; see `common/options.h` and `common/statistics.h`.
 OPTION = (c_int, (c_int32, POINTER(c_char_p), *(POINTER(c_int64),) * 3, POINTER(c_char_p)))

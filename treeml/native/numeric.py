@@ -109,6 +109,11 @@ class NumericSolver:
         self._check(self._library.beside(self._handle, in_range(column, "column", 32), in_range(cut, "cut", 32), rows))
         return rows[0], rows[1]
 
+    def fees(self, group: NDArray[Any], fee: NDArray[Any]) -> None:
+        """What every row pays for a test of a column, once on a path for all columns of a group."""
+        groups = whole(group, "group", (self.columns,), np.int32)
+        self._check(self._library.fees(self._handle, groups, whole(fee, "fee", (self.columns,))))
+
     def labels(self, labels: NDArray[Any], classes: int, weight: Whole | None = None) -> None:
         """A misclassified row costs its weight."""
         given = whole(labels, "labels", (self.rows,), np.int32)
@@ -128,6 +133,18 @@ class NumericSolver:
         weights = self._weights(weight)
         self._check(self._library.round(self._handle, beside))
         self._check(self._library.targets(self._handle, given, outputs, weights))
+
+    def quantile(self, targets: Whole, weight: Whole | None = None, up: int = 1, down: int = 1) -> None:
+        """A leaf costs, per unit of weight and distance to its best constant, `up` for targets above and `down` for
+        targets below it: 1 and 1 for the absolute loss."""
+        outputs = np.shape(targets)[1] if np.ndim(targets) == 2 else 1
+        given = whole(targets, "targets", (self.rows, outputs) if np.ndim(targets) == 2 else (self.rows,))
+        found = [np.unique(output, return_inverse=True) for output in given.reshape(self.rows, outputs).T]
+        distinct = np.concatenate([values for values, _ in found])
+        places = np.array([len(values) for values, _ in found], dtype=np.int32)
+        place = np.array([numbers for _, numbers in found], dtype=np.int32).reshape(outputs, self.rows)
+        weights, costs = self._weights(weight), (in_range(up, "up"), in_range(down, "down"))
+        self._check(self._library.quantile(self._handle, place, distinct, places, outputs, weights, *costs))
 
     def start(self, tree: FlatThresholdTree | None) -> None:
         if tree is None:
@@ -230,9 +247,11 @@ _SIGNATURES: Signatures = {
     "values": (c_int, (c_void_p, FLOAT_ARRAY, c_int64, c_int64)),
     "rank": (c_int, (c_void_p, INT32, INT32_ROOM)),
     "counts": (c_int, (c_void_p, INT64_ARRAY)),
+    "fees": (c_int, (c_void_p, INT32_ARRAY, INT64_ARRAY)),
     "labels": (c_int, (c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),
     "costs": (c_int, (c_void_p, INT64_ARRAY, INT32)),
     "targets": (c_int, (c_void_p, INT64_ARRAY, INT32, INT64_ARRAY)),
+    "quantile": (c_int, (c_void_p, INT32_ARRAY, INT64_ARRAY, INT32_ARRAY, INT32, INT64_ARRAY, c_int64, c_int64)),
     "round": (c_int, (c_void_p, c_double)),
     "slack": (c_int64, (c_void_p,)),
     "start": (c_int, (c_void_p, *(INT32_ARRAY,) * 4, c_int64)),

@@ -57,6 +57,26 @@ class LeafModel:
     custom: Callable[[NDArray[np.int32]], int] | None = None
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class LimitedSums:
+    """Sums over the predictions of all rows, with their limits. If labels are free, a leaf may predict any class.
+
+    `factor` has a row for every guide: a factor of the cost, not negative, and one of every sum, positive only if the
+    sum has an upper limit and negative only if it has a lower one. Guides make the search faster and change nothing.
+    """
+
+    cost: Any  # sums x rows x classes
+    low: tuple[int | None, ...]
+    high: tuple[int | None, ...]
+    factor: tuple[tuple[int, ...], ...] = ()
+    free: bool = True
+
+    def limits(self) -> tuple[Whole, Whole]:
+        low = [-NO_TREE if limit is None else max(-NO_TREE, limit) for limit in self.low]
+        high = [NO_TREE if limit is None else min(NO_TREE, limit) for limit in self.high]
+        return np.array(low, np.int64), np.array(high, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class TreeLimits:
     """Which trees are counted, and with how much memory."""
@@ -79,6 +99,20 @@ class SharedNodes:
     state: Codes
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Domain:
+    """What tests ask of the values of their columns, numbered from 0: equal answers are runs of values."""
+
+    values: Whole  # of every column: how many there are
+    begins: NDArray[np.uint8]  # of every test: whether value 0 answers yes
+    first: Whole  # of every test: where its changes begin; at the end, how many there are
+    change: Whole  # values that answer otherwise than the one before
+
+
+class _Domain(ctypes.Structure):
+    _fields_ = tuple((name, ctypes.c_void_p) for name in ("values", "begins", "first", "change"))
+
+
 class _Input(ctypes.Structure):
     _fields_ = (
         *((name, ctypes.c_int32) for name in ("rows", "tests", "columns", "model", "width", "depth", "last", "grain")),
@@ -86,6 +120,8 @@ class _Input(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("pure", "pure_of", "max_bytes", "fail_allocation")),
         *((name, ctypes.c_void_p) for name in ("bits", "column", "group", "count", "cost", "weight")),
         *((name, ctypes.c_void_p) for name in ("column_cost", "limit_cost", "purity_weight")),
+        *((name, ctypes.c_int32) for name in ("limited", "guides", "free")),
+        *((name, ctypes.c_void_p) for name in ("limited_cost", "low", "high", "factor")),
         ("leaf", LeafCost),
         ("stopped", Stopped),
     )
@@ -109,6 +145,7 @@ class TreeSets:
         column: Any = None,
         group: Any = None,
         column_cost: Any = None,
+        limited: LimitedSums | None = None,
     ) -> None:
         limits = limits or TreeLimits()
         self._handle = ctypes.c_void_p()
@@ -119,6 +156,7 @@ class TreeSets:
         self.classes = np.shape(model.cost)[1] if model.kind == "classes" else 0
         given = _Input(stopped=Stopped(lambda: int(self._pressed())))
         kept = self._fill(given, model, bits, (count, column, group, column_cost))
+        more = self._limit(given, limited)
         self.columns = given.columns
         given.depth = min(in_range(limits.depth, "depth"), DEEPEST)
         for name, value in (("leaves", limits.leaves), ("support", limits.support), ("price", limits.price)):
@@ -126,6 +164,7 @@ class TreeSets:
         given.max_bytes, given.fail_allocation = in_range(limits.memory, "memory"), limits.fail_allocation
         self._kept = (given, *(part for part in kept if not isinstance(part, np.ndarray)))  # the callbacks stay alive
         self._check(_library().treeml_sets_create(ctypes.byref(given), ctypes.byref(self._handle)))
+        del kept, more  # C has copied the arrays
         self.costs: list[int] = []
         self.leaves: list[int] = []
         self.counts: list[int] = []
@@ -164,6 +203,19 @@ class TreeSets:
         if custom:
             given.leaf = LeafCost(self._custom(model.custom))
         return values
+
+    def _limit(self, given: _Input, limited: LimitedSums | None) -> tuple[Any, ...]:
+        if limited is None or not limited.low:
+            return ()
+        number = len(limited.low)
+        low, high = limited.limits()
+        shape = (number, self.rows, self.classes)
+        factor = np.array(limited.factor, np.int64).reshape(len(limited.factor), 1 + number)
+        arrays = whole(limited.cost, "limited_cost", shape), low, high, factor
+        given.limited, given.guides, given.free = number, len(factor), limited.free
+        for name, array in zip(("limited_cost", "low", "high", "factor"), arrays, strict=True):
+            setattr(given, name, array.ctypes.data)
+        return arrays
 
     def _custom(self, function: Callable[[NDArray[np.int32]], int] | None) -> Callable[[Any, int, Any], int]:
         assert function is not None
@@ -260,6 +312,25 @@ class TreeSets:
         self._check(_library().treeml_sets_read_nodes(self._handle, first, count, *arrays))
         return SharedNodes(*arrays)
 
+    def functions(
+        self, domain: Domain, roots: tuple[Codes, Codes, Codes], seconds: float = -1.0
+    ) -> tuple[Codes, Codes]:
+        """A number for every tree that `trees` has made, the same for trees that predict the same for all values; and
+        its leaves."""
+        test, yes, no = roots
+        found, leaves = np.empty(len(test), np.int32), np.empty(len(test), np.int32)
+        arrays = (
+            whole(domain.values, "values", (self.columns,)),
+            np.ascontiguousarray(domain.begins, np.uint8),
+            whole(domain.first, "first", (self.tests + 1,)),
+            whole(domain.change, "change", np.shape(domain.change)),
+        )
+        given = _Domain(*(array.ctypes.data for array in arrays))
+        self._run(
+            _library().treeml_sets_functions, ctypes.byref(given), len(test), test, yes, no, seconds, found, leaves
+        )
+        return found, leaves
+
     def rows_of(self, states: Any) -> NDArray[np.bool_]:
         """states x rows: which rows reach a node of this state."""
         states = whole(states, "states", np.shape(states), np.int32)
@@ -314,6 +385,10 @@ _SIGNATURES: Signatures = {
     "treeml_sets_read_nodes": (
         _INT,
         (_POINTER, _COUNT, _COUNT, INT32_ROOM, INT32_ROOM, INT32_ROOM, INT32_ROOM),
+    ),
+    "treeml_sets_functions": (
+        _INT,
+        (_POINTER, _POINTER, _COUNT, INT32_ARRAY, INT32_ARRAY, INT32_ARRAY, _REAL, INT32_ROOM, INT32_ROOM),
     ),
     "treeml_sets_states": (_COUNT, (_POINTER,)),
     "treeml_sets_rows": (_INT, (_POINTER, INT32_ARRAY, _COUNT, _WORDS_ROOM)),

@@ -148,7 +148,7 @@ class Solver:
         self._rounds = bool(self._library.treeml_rounds(self._handle))
         self._doubt = Fraction(0)  # rounding error of column costs, in units, over all rows of a path
         if conditions.column_cost is not None:
-            self._give_column_costs(conditions.column_cost, conditions.count)
+            self._give_column_costs(conditions)
         self._give_leaf_conditions(conditions)
 
     def _give_tests(self, packed: NDArray[np.uint8], conditions: Conditions) -> None:
@@ -203,14 +203,24 @@ class Solver:
     def _weights(self, weight: Any) -> Whole | None:
         return None if weight is None else whole(weight, "weight", (self.rows,))
 
-    def _give_column_costs(self, column_cost: Any, count: Any) -> None:
-        costs = [Fraction(cost) for cost in column_cost]
-        units = [self._in_units(cost, "column_cost") for cost in costs]
+    def _give_column_costs(self, conditions: Conditions) -> None:
         unit = Fraction(self._library.treeml_unit(self._handle))
-        off = (abs(cost * unit - near) for cost, near in zip(costs, units, strict=True))
-        self._doubt = (self.rows if count is None else int(np.sum(count))) * sum(off, Fraction(0))
+        costs = [Fraction(cost) for cost in conditions.column_cost]
+        units = [self._in_units(cost, "column_cost") for cost in costs]
+        off = [abs(cost * unit - near) for cost, near in zip(costs, units, strict=True)]
         prices = whole(units, "column_cost", (len(units),))
         self._call("treeml_column_costs", prices, len(prices))
+        if len(conditions.discounts):
+            reduced = [self._in_units(Fraction(cost), "discounts") for _, _, cost in conditions.discounts]
+            for (column, _, cost), near in zip(conditions.discounts, reduced, strict=True):
+                off[column] = max(off[column], abs(Fraction(cost) * unit - near))
+            shape = (len(reduced),)
+            names = (
+                whole([each[place] for each in conditions.discounts], "discounts", shape, np.int32) for place in (0, 1)
+            )
+            self._call("treeml_column_discounts", *names, whole(reduced, "discounts", shape), len(reduced))
+        rows = self.rows if conditions.count is None else int(np.sum(conditions.count))
+        self._doubt = rows * sum(off, Fraction(0))
 
     def _give_leaf_conditions(self, conditions: Conditions) -> None:
         if conditions.leaf_limit is not None:
@@ -457,6 +467,7 @@ _SIGNATURES: Signatures = {
     "treeml_round": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_double, ctypes.c_double)),
     "treeml_custom": (ctypes.c_int, (ctypes.c_void_p, LEAF_COSTS, ctypes.c_void_p)),
     "treeml_column_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),
+    "treeml_column_discounts": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32_ARRAY, INT64_ARRAY, INT32)),
     "treeml_leaf_limit": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, ctypes.c_int64)),
     "treeml_purity": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, ctypes.c_int64, ctypes.c_int64)),
     "treeml_start": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32_ARRAY, INT32_ARRAY, ctypes.c_int64)),

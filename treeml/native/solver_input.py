@@ -76,6 +76,7 @@ class Conditions:
     count: Any = None  # how often each row occurs, for a bound on the support and for column costs
     forbidden: Any = None  # for each test: may it not be used?
     column_cost: Any = None  # for each column: what a row pays if a test on its path uses the column
+    discounts: Any = ()  # column, another one, and what a row pays for the column below a test of the other
     leaf_limit: tuple[Any, int] | None = None  # rows x classes, and the most that a leaf may sum up for its class
     purity: tuple[Any, Fraction] | None = None  # rows x classes, and the least share of the class of a leaf
 

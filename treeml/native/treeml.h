@@ -25,7 +25,9 @@
 
 #include <stdint.h>
 
-#if defined(__GNUC__)
+#if defined(_WIN32)
+#define TREEML_PUBLIC __declspec (dllexport)
+#elif defined(__GNUC__)
 #define TREEML_PUBLIC __attribute__ ((visibility ("default")))
 #else
 #define TREEML_PUBLIC
@@ -102,6 +104,9 @@ TREEML_PUBLIC int treeml_round (treeml_solver *, double beside, double most);
 
 /* Further terms and constraints. Column costs are in units. */
 TREEML_PUBLIC int treeml_column_costs (treeml_solver *, const int64_t *cost, int32_t columns);
+/* After them: column[i] costs only cost[i] on paths that tested before[i] first. */
+TREEML_PUBLIC int treeml_column_discounts (treeml_solver *, const int32_t *column, const int32_t *before,
+                                           const int64_t *cost, int32_t discounts);
 TREEML_PUBLIC int treeml_leaf_limit (treeml_solver *, const int64_t *cost, int64_t limit);
 TREEML_PUBLIC int treeml_purity (treeml_solver *, const int64_t *weight, int64_t numerator, int64_t denominator);
 

@@ -18,6 +18,10 @@ def answer_bits(problem: Problem) -> NDArray[np.bool_]:
         codes = feature.codes
         assert codes is not None, "a feature without codes comes with its bits"
         block = bits[feature.first_test : feature.first_test + feature.tests]
+        if feature.kind == "ordered" and not feature.has_missing and feature.tests == feature.levels - 1:
+            # the tests are all cuts, in order
+            np.less_equal(codes[None, :], np.arange(feature.tests, dtype=np.int32)[:, None], out=block)
+            continue
         tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
         missing = codes < 0 if feature.has_missing else None
         at_most = [j for j, test in enumerate(tests) if test.kind == "at most"]

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from treeml.problem.arrays import Bits, Whole
 
 FEW_COLUMNS = 16
+FEW_VALUES = 64
 SAFE = 2**62  # sums below this size cannot overflow in numpy
 
 
@@ -60,7 +61,8 @@ def common_divisor(values: Whole) -> int:
     """The greatest whole number that divides all values; 1 if all are zero."""
     import numpy as np
 
-    return int(np.gcd.reduce(values, axis=None)) or 1
+    some = int(np.gcd.reduce(values.ravel()[:FEW_VALUES]))  # mostly 1, and then so is that of all
+    return some if some == 1 else int(np.gcd.reduce(values, axis=None)) or 1
 
 
 def product_at_least(left: Whole, factor: int, right: Whole, other: int) -> Bits:

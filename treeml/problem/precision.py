@@ -83,7 +83,7 @@ def _cheaper(term: TestCost, most: Fraction) -> TestCost | None:
         return None
     finer = max(1, ceil(2**20 / most))
     limit = ceil(most * finer)
-    return replace(term, costs=tuple(min(cost * finer, limit) for cost in term.costs), scale=term.scale / finer)
+    return term.capped(finer, limit)
 
 
 def _closer(loss: Loss, most: Fraction) -> Loss | None:

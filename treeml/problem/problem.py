@@ -7,10 +7,11 @@ measure is one matrix of row x class costs (`Predicted`), so a measure added to 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from treeml.problem.terms import Sum
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
+
+Fact = TypeVar("Fact")
+Rest = ParamSpec("Rest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,14 @@ class Problem:
 
         return answer_bits(self)
 
+    @property
+    def feature_of_test(self) -> NDArray[np.int32]:
+        """For every test the number of its feature."""
+        import numpy as np  # imported here: start-up time
+
+        tests = [feature.tests for feature in self.features]
+        return np.repeat(np.arange(len(tests), dtype=np.int32), tests)
+
     def bound_on(self, kind: str, sense: str) -> Fraction | None:
         """The tightest limit in this sense ("<=" or ">=") that a bound on one such term alone sets, if there is one."""
         limits = []
@@ -139,3 +151,18 @@ class Problem:
         """The depth bound in whole levels, if there is one."""
         limit = self.bound_on("Depth", "<=")
         return None if limit is None else limit.numerator // limit.denominator
+
+
+def once(function: Callable[Concatenate[Problem, Rest], Fact]) -> Callable[Concatenate[Problem, Rest], Fact]:
+    """Computes a fact about a problem once; it is kept with the problem, which never changes."""
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def kept(problem: Problem, /, *rest: Rest.args, **named: Rest.kwargs) -> Fact:
+        facts: dict[Any, Fact] = vars(problem).setdefault(name, {})
+        key = (rest, *named.items())
+        if key not in facts:
+            facts[key] = function(problem, *rest, **named)
+        return facts[key]
+
+    return kept

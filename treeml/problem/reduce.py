@@ -67,7 +67,7 @@ def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.i
     splitting = np.flatnonzero(answers.any(axis=1))
     if not all(term.merges_tests for term in terms):
         return splitting
-    feature = np.repeat(np.arange(len(problem.features)), [each.tests for each in problem.features])
+    feature = problem.feature_of_test
     distinguished = frozenset[int]().union(*(term.distinguished_features() for term in terms))
     tag = np.array([number + 1 if number in distinguished else 0 for number in range(len(problem.features))])
     first, _ = _groups(_packed(answers[splitting]), tag[feature[splitting]])

@@ -16,10 +16,11 @@ from typing import Any
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.source import Source, Span
-from treeml.lang.spec import Spec
+from treeml.lang.spec import Method, Spec
 from treeml.lang.statements import Statements
 from treeml.lang.syntax import Include, Name, Negate, Number, Solve, Statement
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
+from treeml.system.confinement import Confined
 
 Checked = tuple[Spec, tuple[Diagnostic, ...]]
 
@@ -79,27 +80,55 @@ class _Subject:
 
 
 def _checked(subject: _Subject) -> Checked:
-    if not _built_in_python(subject.statements):
+    if any(isinstance(statement, Include) for statement in subject.statements):  # an included file may change
         return _check(subject)
     try:
         # Values are compared with their types: True, 1 and 1.0 are equal, and `check` treats them differently.
         bindings = frozenset((name, type(value), value) for name, value in subject.bindings.items())
     except TypeError:  # the value of a param is not hashable; `check` will report it
         return _check(subject)
-    return _check_once(subject.statements, bindings, subject.folder, subject.has_target, subject.untrusted)
+    statements = _Same(subject.statements, by_identity=not _built_in_python(subject.statements))
+    found = _check_once(statements, bindings, subject.folder, subject.has_target, subject.untrusted)
+    return _check(subject) if _writes_files(found[0]) else found  # whose file that is may have changed, too
+
+
+def _writes_files(spec: Spec) -> bool:
+    methods = list(spec.backends) + ([] if spec.improve is None else [spec.improve])
+    for method in methods:  # grows: methods can have methods among their options
+        for value in method.options.values():
+            if isinstance(value, Confined):
+                return True
+            methods += [each for each in value if isinstance(each, Method)] if isinstance(value, tuple) else []
+    return False
+
+
+class _Same:
+    """Statements as a key. Those of a text are compared by identity, because equal ones may stand in other places."""
+
+    __slots__ = ("key", "statements")
+
+    def __init__(self, statements: tuple[Statement, ...], *, by_identity: bool) -> None:
+        self.statements = statements  # keeps them alive, so that no other object gets the identity of one of them
+        self.key: tuple[Any, ...] = tuple(map(id, statements)) if by_identity else statements
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
 
 
 @lru_cache(maxsize=32)
 def _check_once(
-    statements: tuple[Statement, ...],
+    statements: _Same,
     bindings: frozenset[tuple[str, type, Any]],
     folder: Path,
     has_target: bool,
     untrusted: bool,
 ) -> Checked:
-    """Models built in Python are solved many times, fold by fold; each is checked once."""
+    """A model is solved many times, fold by fold; it is checked once."""
     given = {name: value for name, _, value in bindings}
-    return _check(_Subject(statements, given, folder, has_target, untrusted))
+    return _check(_Subject(statements.statements, given, folder, has_target, untrusted))
 
 
 def _check(subject: _Subject) -> Checked:
@@ -137,8 +166,7 @@ def _with_target_of_file(refused: SpecError, subject: _Subject, data: Any) -> Ch
 
 
 def _built_in_python(statements: Sequence[Statement]) -> bool:
-    """Does the check depend on these statements alone, and not on files, which may change?"""
-    return all(statement.span is None and not isinstance(statement, Include) for statement in statements)
+    return all(statement.span is None for statement in statements)
 
 
 def _with_options(statements: list[Statement], options: RunOptions) -> list[Statement]:

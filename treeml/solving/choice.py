@@ -61,6 +61,7 @@ class Chosen:
     plan: Plan
     lowered: Lowered
     method: Method | None = None
+    has_company: bool = False  # may a second thread look for better trees beside it?
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +77,8 @@ class Candidate:
 def plan(problems: Problems, request: Request) -> Chosen:
     """The plan of the first back-end that takes the problem; RefusedError if none does."""
     named = named_backends(request.spec)
+    if request.cluster is not None:
+        return _on_cluster(problems, request, request.cluster, named)
     backends = [registry.get(method.name) for method in named] or [
         backend for backend in registry.all() if backend.can.automatic
     ]
@@ -90,11 +93,40 @@ def plan(problems: Problems, request: Request) -> Chosen:
     for candidate in _candidates(backends, {method.name: method for method in named}, problems, request):
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else _reason(candidate.backend, refused, first)
-            return Chosen(replace(candidate.outcome, reason=reason), candidate.lowered, candidate.method)
+            planned = replace(candidate.outcome, reason=reason)
+            return Chosen(planned, candidate.lowered, candidate.method, not named and _may_have_company(request))
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
     raise RefusedError(_all_refused(refused))
+
+
+def _on_cluster(problems: Problems, request: Request, address: str, named: tuple[Method, ...]) -> Chosen:
+    """The plan for a cluster, which runs the native solver; RefusedError if the spec asks for another one."""
+    from treeml.backends.cluster.backend import ClusterBackend  # imported here: start-up time
+
+    other = next((method for method in named if method.name != "native" or method.options), None)
+    if other is not None or request.files():
+        what = "files of a solver" if other is None else f"`{other.name}`" if not other.options else "options"
+        raise RefusedError(
+            Diagnostic(
+                "B501",
+                f"a cluster runs native as it is, without {what}",
+                (() if other is None or other.span is None else (Label(other.span, "asked for here"),)),
+                helps=("leave out `--cluster`, or the back-end",),
+                place="--cluster",
+            )
+        )
+    backend = ClusterBackend(address)
+    (candidate,) = _candidates([backend], {}, problems, request)
+    if isinstance(candidate.outcome, Plan):
+        return Chosen(candidate.outcome, candidate.lowered)
+    raise RefusedError([_refusal(backend, refusal, request.spec) for refusal in candidate.outcome])
+
+
+def _may_have_company(request: Request) -> bool:
+    """One thread that is asked for is one thread, and options from Python or files to write are for one back-end."""
+    return request.spec.threads != 1 and not request.backend_options and not request.files()
 
 
 def every_plan(problems: Problems, request: Request) -> Iterator[Candidate]:
@@ -106,8 +138,8 @@ def _candidates(
     backends: list[Backend] | tuple[Backend, ...], methods: Mapping[str, Method], problems: Problems, request: Request
 ) -> Iterator[Candidate]:
     for backend in backends:
-        lowered = problems.form(numeric=_takes_numbers(backend, request))
         method = methods.get(backend.name)
+        lowered = problems.form(numeric=_takes_numbers(backend, method, problems))
         outcome = planning.plan(lowered.problem, backend, request.options_for(method))
         yield Candidate(backend, outcome, lowered, method)
 
@@ -126,18 +158,22 @@ def named_backends(spec: Spec) -> tuple[Method, ...]:
     return (Method(IMPROVE, options, spec.improve.span),)
 
 
-def _takes_numbers(backend: Backend, request: Request) -> bool:
+def _takes_numbers(backend: Backend, method: Method | None, problems: Problems) -> bool:
     """Does the back-end take ordered columns as they are? `improve` does if its inner back-ends do.
 
-    A greedy start looks at every test, so the tests have to be made for it.
+    Without a tree to start from, it also needs a goal for which one can be grown on columns as they are: other greedy
+    trees look at every test, so the tests have to be made for them.
     """
-    if backend.name != IMPROVE or request.spec.improve is None:
+    if backend.name != IMPROVE or method is None:
         return backend.can.numeric
-    from treeml.backends.improve.backend import inner_backends  # imported here: start-up time
+    # imported here: start-up time
+    from treeml.backends.improve.backend import grows_on_numbers, inner_backends
 
+    if not all(inner.can.numeric for inner in inner_backends(method.options)):
+        return False
+    request = problems.request
     has_tree = request.start is not None or isinstance(request.spec.start, str)
-    options = named_backends(request.spec)[0].options
-    return has_tree and all(inner.can.numeric for inner in inner_backends(options))
+    return has_tree or (request.spec.start is None and grows_on_numbers(problems.form(numeric=True).problem))
 
 
 def _provers(backends: list[Backend], spec: Spec) -> list[Backend]:

@@ -6,7 +6,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from treeml.lang.numerals import readable
-from treeml.solving.report import status_words, within
+from treeml.solving.report import bound_words, status_words, within
 from treeml.trees.html import escaped
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ def _headline(result: Result) -> dict[str, str]:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
         facts["objective"] = ", ".join(within(value, result.tolerance if result.forest else 0.0) for value in values)
     if not result.is_optimal and result.bound is not None:
-        gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
-        facts["bound"] = f"{readable(result.bound)}{gap}"
+        facts["bound"] = bound_words(result)
     facts["back-end"] = f"{result.backend}, {result.seconds:.3f} s"
     return facts
 

@@ -31,6 +31,8 @@ class RunOptions:
     untrusted: bool = False  # treat the specification as written by somebody else (SECURITY.md)
     write_model: Path | None = None  # write the solver's own model to this file
     proof: Path | None = None  # write the proof that no tree exists to this file
+    cluster: str | None = None  # the address of a Dask scheduler: the search is spread over its workers
+    begun: float | None = None  # when the time began to run, on the monotonic clock; None: when the run begins
 
 
 DEFAULT_OPTIONS = RunOptions()

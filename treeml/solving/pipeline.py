@@ -22,7 +22,8 @@ from time import monotonic
 from typing import Any
 
 from treeml.backends.continuation import continued
-from treeml.backends.contract import Answer, OnProgress, Status
+from treeml.backends.contract import Answer, OnProgress, Status, Stop
+from treeml.backends.portfolio.accompany import accompanied
 from treeml.backends.run import run
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import Dataset
@@ -32,7 +33,10 @@ from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
 from treeml.solving.feasibility import impossible
+from treeml.solving.haste import SHARE_OF_SAMPLE, best_of_samples, better_of, is_pressed, may_sample, time_to_verify
+from treeml.solving.long_run import long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
+from treeml.solving.progress_text import Reporter
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, ProblemSource, Result, assemble, refuted
 from treeml.solving.rounded_numbers import for_the_users_numbers
@@ -53,9 +57,9 @@ def solve(
     on_progress: OnProgress | None = None,
 ) -> Result:
     """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
-    begun = monotonic()
+    begun = monotonic() if options.begun is None else options.begun
     statements = parse(model)
-    dataset, request = prepare(statements, data, y, options)
+    dataset, request = prepare(statements, data, y, options, merge=True)
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
     if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
@@ -71,12 +75,14 @@ def prepare(
     *,
     reading: ReadingLimits = UNLIMITED,
     keep_table: bool = False,
+    merge: bool = False,
 ) -> tuple[Dataset, Request]:
-    """The first half: parse, check, load and bind."""
+    """The first half: parse, check, load and bind. `merge`: equal rows of a large file may become one."""
     statements = parse(model)
     spec, warnings = check(statements, options, data=data, has_target=y is not None)
-    request = make_request(spec, warnings, options, is_data_given=data is not None, reading=reading)
-    table = load(request, data, y, options.weight)
+    given = data is not None
+    request = make_request(spec, warnings, options, is_data_given=given, reading=reading, begun=options.begun)
+    table = load(request, data, y, options.weight, merge=merge)
     return bind(table, request, keep_table=keep_table), request
 
 
@@ -93,6 +99,13 @@ def solve_dataset(
         from treeml.solving.forest_result import solve_forest  # imported here: start-up time
 
         return solve_forest(dataset, request, begun, on_progress)
+    quick = None
+    if may_sample(dataset, request):
+        pressed = is_pressed(dataset, request, begun)
+        share = 1.0 if pressed else SHARE_OF_SAMPLE
+        quick = best_of_samples(dataset, request, begun, on_progress, verified_result, share)
+        if quick is not None and (pressed or quick.stop is Stop.INTERRUPTED):
+            return quick
     problems = lower(dataset, request)
     chosen = plan(problems, request)
     start = starting_tree(dataset, request, chosen.lowered)
@@ -100,12 +113,16 @@ def solve_dataset(
     files = request.files()
     if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:
         return refuted(ruled_out, chosen, request, begun)
-    limits = request.limits(begun, chosen.method)
+    limits = request.limits(begun, chosen.method, time_to_verify(dataset.rows, built - begun, request.spec.within))
+    if on_progress is not None:
+        on_progress = Reporter(on_progress, request.spec.goals, begun, request.spec.within)
     known = starting_answer(request, chosen.lowered, limits)
-    if known is not None and chosen.plan.backend.can.proves:
-        answer = continued(chosen.plan, limits, known, on_progress)
-    else:
-        answer = run(chosen.plan, limits, start if known is None else known.tree, on_progress)
+    with long_run_said(limits, begun, is_asked=chosen.has_company and chosen.plan.backend.can.quick) as patient:
+        if known is not None and chosen.plan.backend.can.proves:
+            answer = continued(chosen.plan, patient, known, on_progress)
+        else:
+            runs = accompanied if chosen.has_company else run
+            answer = runs(chosen.plan, patient, start if known is None else known.tree, on_progress)
     if explains and answer.status is Status.INFEASIBLE and not answer.conflict:
         answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
     answer = _with_notes_on_files(answer, request, files)
@@ -114,7 +131,7 @@ def solve_dataset(
             "the specification lists trees, and this is the best of them: `treeml list` or model.trees() has them all"
         )
         answer = replace(answer, notes=(*answer.notes, note))
-    return verified_result(answer, chosen, dataset, request, Clock(begun, built))
+    return better_of(verified_result(answer, chosen, dataset, request, Clock(begun, built)), quick)
 
 
 def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:

@@ -1,4 +1,4 @@
-"""Progress -> a bar: the share of the gap that is closed, elapsed time, incumbent, bound and gap."""
+"""Progress -> a bar: the share of the gap that is closed, the value of the best tree, its bound, and the time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SECONDS_BETWEEN_LINES = 0.1
 SECONDS_BETWEEN_LOGGED_LINES = 5.0
-WIDTH = 24  # of the bar, in characters
+WIDEST_BAR = 24  # in characters
+NARROWEST_BAR = 6  # a line that has less room shows no bar
 
 
 @contextmanager
@@ -53,25 +54,32 @@ def _terminal_progress() -> Iterator[OnProgress]:
     from rich.live import Live
 
     last_shown = 0.0
-    with Live(_bar("building ...", None), console=Console(stderr=True), transient=True, auto_refresh=False) as live:
+    console = Console(stderr=True)
+    with Live(_bar("building ...", None, console.width), console=console, transient=True, auto_refresh=False) as live:
 
         def show(moment: Progress) -> None:
             nonlocal last_shown
             now = monotonic()
             if now - last_shown >= SECONDS_BETWEEN_LINES:
                 last_shown = now
-                live.update(_bar(progress_text(moment), closed_share(moment)), refresh=True)
+                live.update(_bar(progress_text(moment), closed_share(moment), console.width), refresh=True)
 
         yield show
 
 
-def _bar(text: str, share: float | None) -> Table:
+def _bar(text: str, share: float | None, columns: int) -> Table:
+    """The text, behind a bar if the terminal has room for both."""
     from rich.progress_bar import ProgressBar
     from rich.table import Table
     from rich.text import Text
 
     line = Table.grid(padding=(0, 2))
-    line.add_row(ProgressBar(total=None if share is None else 1.0, completed=share or 0.0, width=WIDTH), Text(text))
+    shown = Text(text, no_wrap=True, overflow="ellipsis")
+    room = min(WIDEST_BAR, columns - len(text) - 3)
+    if room < NARROWEST_BAR:
+        line.add_row(shown)
+    else:
+        line.add_row(ProgressBar(total=None if share is None else 1.0, completed=share or 0.0, width=room), shown)
     return line
 
 
@@ -91,4 +99,4 @@ def _logged_progress() -> Iterator[OnProgress]:
     begun = monotonic()
     yield show
     text = f"{monotonic() - begun:.1f} s" if last is None else progress_text(last)
-    sys.stderr.write(f"treeml: done   {text}\n")
+    sys.stderr.write(f"treeml: done, {text}\n")

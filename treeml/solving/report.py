@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.backends.contract import Status, Stop
 from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines, width
 from treeml.lang.numerals import readable
-from treeml.solving.progress_text import progress_text
+from treeml.solving.progress_text import in_users_terms, progress_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -56,8 +56,36 @@ def summary(result: Result, quiet: bool = False) -> str:
     return shown_lines("\n\n".join(blocks))
 
 
+def short_summary(result: Result) -> str:
+    """One line: `optimal: accuracy 0.855; tree with 7 leaves, depth 3; native, 0.66 s`."""
+    parts = []
+    values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
+    goals = () if result.exact is None else result.exact.goals
+    named = [f"{goal.text.partition(' ')[2] or 'objective'} {readable(goal.value)}" for goal in goals]
+    if result.objective is not None:
+        parts.append(", ".join(named or [f"objective {readable(value)}" for value in values]))
+    if result.tree is not None:
+        leaves = len(result.tree.leaves)
+        parts.append(f"tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {result.tree.depth}")
+    elif result.forest is not None:
+        parts.append(f"forest of {len(result.forest.trees)} trees")
+    parts.append(f"{result.backend}, {result.seconds:.2f} s")
+    return f"{result.status.value}: {'; '.join(parts)}"
+
+
 def status_words(result: Result) -> str:
     return (STATUS_WORDS if result.forest is None else FOREST_WORDS)[result.status]
+
+
+def bound_words(result: Result) -> str:
+    """`0.91: no tree is better by more than 0.081 (9.8 % of the objective)`."""
+    text, share = readable(result.bound), ""
+    if result.gap is not None and result.gap <= 1:
+        share = f" ({100 * result.gap:.1f} % of the objective)"
+    if result.bound is None or result.objective is None or isinstance(result.objective, tuple):
+        return text + share  # with several goals, the bound is that of one of them
+    kind = "tree" if result.forest is None else "forest"
+    return f"{text}: no {kind} is better by more than {readable(abs(result.objective - result.bound))}{share}"
 
 
 def _headline(result: Result) -> str:
@@ -69,8 +97,7 @@ def _headline(result: Result) -> str:
         tolerance = result.tolerance if result.forest else 0.0  # the value of a tree is exact
         lines.append(f"{'objective':<10} {', '.join(within(value, tolerance) for value in values)}")
     if result.status not in (Status.OPTIMAL, Status.INFEASIBLE) and result.bound is not None:
-        gap = "" if result.gap is None else f" (gap {100 * result.gap:.2f} %)"
-        lines.append(f"{'bound':<10} {readable(result.bound)}{gap}")
+        lines.append(f"{'bound':<10} {bound_words(result)}")
     if result.evidence:
         said = "proved by" if result.status in (Status.OPTIMAL, Status.INFEASIBLE) else "bound by"
         lines.append(f"{said:<10} {'; '.join(each.name for each in result.evidence)}")
@@ -125,7 +152,10 @@ def _confusion(result: Result) -> str:
 
 
 def _timeline(result: Result) -> str:
-    return "\n".join(progress_text(moment) for moment in result.trace) or "no progress was reported"
+    goals = () if result.spec is None else result.spec.goals
+    later = result.build_seconds
+    lines = [progress_text(in_users_terms(moment, goals, later)) for moment in result.trace]
+    return "\n".join(lines) or "no progress was reported"
 
 
 def _plan(result: Result) -> str:

@@ -32,12 +32,20 @@ class Request:
     proof: Path | None = None  # the file for the proof that no tree exists
     reading: ReadingLimits = UNLIMITED  # for every file that is read
     is_data_given: bool = False  # otherwise the rows come from the file that the spec names
+    cluster: str | None = None  # the address of a Dask scheduler
 
-    def limits(self, begun: float, chosen: Method | None) -> Limits:
-        """The limits of a run that began at this time of the monotonic clock: reading and building count."""
+    def deadline(self, begun: float) -> float:
+        """The time of the monotonic clock at which a run that began then is over."""
+        return float("inf") if self.spec.within is None else begun + self.spec.within
+
+    def limits(self, begun: float, chosen: Method | None, afterwards: float = 0.0) -> Limits:
+        """The limits of a run that began at this time of the monotonic clock: reading and building count.
+
+        `afterwards`: seconds that are needed after the search, to verify its answer.
+        """
         spec = self.spec
         return Limits(
-            deadline=Deadline() if spec.within is None else Deadline(begun + spec.within),
+            deadline=Deadline(self.deadline(begun) - afterwards),
             gap=spec.gap,
             memory=self.memory,
             threads=spec.threads or 1,
@@ -74,6 +82,7 @@ def make_request(
     *,
     is_data_given: bool,
     reading: ReadingLimits = UNLIMITED,
+    begun: float | None = None,
 ) -> Request:
     """The request of a run. `reading` limits the files further than the spec and the options do."""
     memory = amount_of_memory(options.memory) if isinstance(options.memory, str) else options.memory
@@ -88,8 +97,9 @@ def make_request(
         options.start,
         options.write_model,
         options.proof,
-        reading.tightened(memory, spec.within),
+        reading.tightened(memory, spec.within, begun),
         is_data_given,
+        options.cluster,
     )
 
 

@@ -103,14 +103,12 @@ class Result:
         from treeml.solving.certificates.cells import refuse
         from treeml.solving.certificates.certify import certify
 
-        if self.forest is not None:
-            raise refuse("forests are not covered")
-        if self.tree is None and self.status is not Status.INFEASIBLE:
+        if self.tree is None and self.forest is None and self.status is not Status.INFEASIBLE:
             raise refuse("there is neither a tree nor a proof that there is none")
         if self.origin is None:
             raise refuse("the rows were not read from a file", "write them as CSV and solve that file")
-        dataset, _ = self.origin.prepare()
-        return certify(dataset, self.origin.data, self.tree, seconds)
+        dataset, request = self.origin.prepare()
+        return certify(dataset, request, self.origin.data, self.forest or self.tree, seconds)
 
     def to_json(self) -> dict[str, Any]:
         """The result as one object for JSON. docs/backends.md lists the keys; later versions only add keys.
@@ -155,6 +153,11 @@ class Result:
         if self.validation is not None:
             value["validation"] = self.validation.to_json()
         return value
+
+    def __repr__(self) -> str:
+        from treeml.solving.report import short_summary  # imported here: start-up time
+
+        return f"<Result {short_summary(self)}>"
 
     def _repr_html_(self) -> str:
         from treeml.solving.html import result_html  # imported here: start-up time

@@ -12,7 +12,7 @@ from fractions import Fraction
 from treeml.backends.claims import is_sharp
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.run import bounded_goal
-from treeml.data.rounding import tolerance_of_targets, tolerance_of_weights
+from treeml.data.rounding import tolerance_of_costs, tolerance_of_targets, tolerance_of_weights
 from treeml.data.table import Dataset
 from treeml.problem.constants import exact_sum
 from treeml.problem.magnitudes import largest
@@ -56,4 +56,6 @@ def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:
         found += tolerance_of_weights(goal, value, moved.weights, weight * max(Fraction(1), dearest))
     if moved.targets:
         found += tolerance_of_targets(goal, value, moved.targets, weight * max(1, dataset.targets.shape[1]))
+    if moved.costs:
+        found += tolerance_of_costs(goal, moved.costs)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from treeml.data import bind as binding
@@ -18,21 +19,27 @@ from treeml.data.table import Dataset, Table
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.redaction import redacted_data
 from treeml.lang.spec import Method
+from treeml.measures.merging import load_merged
 from treeml.solving.request import Request
 
 
-def load(request: Request, data: Any = None, y: Any = None, weight: Any = None) -> Table:
-    """The table that was given, or the one that the spec names; only the latter is confined to the spec's folder."""
+def load(request: Request, data: Any = None, y: Any = None, weight: Any = None, *, merge: bool = False) -> Table:
+    """The table that was given, or the one that the spec names; only the latter is confined to the spec's folder.
+
+    `merge`: equal rows of a large file may be merged.
+    """
     spec, limits = request.spec, request.reading
     given = limits if limits.folder is None else replace(limits, folder=None)
     with discreet(request):
         if y is not None or weight is not None:
             return load_arrays(data, y, weight, spec.columns, given)
-        if data is not None:
-            return load_table(data, spec.columns, limits=given)
-        if spec.data is None:
+        if data is None and spec.data is None:
             raise DataError(_no_data())
-        return load_table(spec.folder / spec.data, spec.columns, span=spec.spans.get("data"), limits=limits)
+        span = spec.spans.get("data") if data is None else None
+        source = data if data is not None else spec.folder / str(spec.data)
+        limits = given if data is not None else limits
+        merged = load_merged(Path(source), spec, span, limits) if merge and isinstance(source, (str, Path)) else None
+        return merged or load_table(source, spec.columns, span=span, limits=limits)
 
 
 def bind(table: Table, request: Request, *, keep_table: bool = False) -> Dataset:

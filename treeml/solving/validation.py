@@ -13,7 +13,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
-from treeml.lang.measures import chosen_loss
+from treeml.lang.measures import MEASURES, chosen_loss
 from treeml.lang.numerals import readable
 from treeml.lang.spec import Method
 
@@ -40,6 +40,7 @@ class ValidatedPart:
     status: str
     train: Mapping[str, float]
     test: Mapping[str, float]
+    leaves: int = 0  # of the tree, or of all trees of the forest
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,24 @@ class Validation:
         """
         return mean(part.test[measure] for part in self.parts)
 
+    def spread(self, measure: str) -> float:
+        """The standard deviation of a measure over the parts, on the rows held out; 0 for a single part.
+
+        >>> result.validation.spread("accuracy")
+        """
+        values = [part.test[measure] for part in self.parts]
+        return stdev(values) if len(values) > 1 else 0.0
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that have a value in every part.
+
+        >>> result.validation.measures
+        """
+        return [
+            name for name in self.parts[0].test if all(name in part.test and name in part.train for part in self.parts)
+        ]
+
     def text(self) -> str:
         """A table of the means for people.
 
@@ -64,11 +83,10 @@ class Validation:
         from treeml.solving.report import table_text
 
         lines = []
-        for measure in self.parts[0].test:
+        for measure in self.measures:
             train = [part.train[measure] for part in self.parts]
-            test = [part.test[measure] for part in self.parts]
-            spread = f"{stdev(test):.4g}" if len(test) > 1 else ""
-            row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{mean(test):.4g}"}
+            spread = f"{self.spread(measure):.4g}" if len(self.parts) > 1 else ""
+            row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{self.mean(measure):.4g}"}
             lines.append({**row, "spread": spread})
         unproved = sum(part.status != "optimal" for part in self.parts)
         remark = f"\n{unproved} of these trees are not proved optimal" if unproved else ""
@@ -80,7 +98,13 @@ class Validation:
         >>> json.dumps(result.validation.to_json())
         """
         parts = [
-            {"rows": part.rows, "status": part.status, "train": dict(part.train), "test": dict(part.test)}
+            {
+                "rows": part.rows,
+                "status": part.status,
+                "leaves": part.leaves,
+                "train": dict(part.train),
+                "test": dict(part.test),
+            }
             for part in self.parts
         ]
         return {"method": self.method, "parts": parts}
@@ -94,32 +118,44 @@ def validated(result: Result, dataset: Dataset, request: Request, solve: SolvePa
         return result
     if isinstance(asked, Method):
         return replace(result, validation=cross_validated(dataset, asked, request, solve))
-    other = _other_file(dataset, asked, request)
-    part = ValidatedPart(other.rows, result.status.value, scores(model, dataset), scores(model, other))
-    return replace(result, validation=Validation(asked, (part,)))
+    other = other_file(dataset, asked, request)
+    return replace(result, validation=Validation(asked, (scored(result, dataset, other),)))
 
 
 def cross_validated(dataset: Dataset, method: Method, request: Request, solve: SolvePart) -> Validation:
     """The spec solved on parts of the rows by `solve`, and measured on the other rows."""
     parts = tuple(_solved(dataset, train, test, request, solve) for train, test in splits(dataset, method, request))
-    return Validation(_method_text(method), parts)
+    return Validation(method_text(method), parts)
+
+
+def scored(result: Result, train: Dataset, test: Dataset) -> ValidatedPart:
+    """How the tree or forest of a result does on the rows it was found for, and on others."""
+    model = result.forest or result.tree
+    assert model is not None
+    leaves = sum(len(tree.leaves) for tree in _trees(model))
+    return ValidatedPart(test.rows, result.status.value, scores(model, train), scores(model, test), leaves)
 
 
 def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
-    """Measures that do not depend on the number of rows: the error rate, or the mean loss of a row."""
+    """Measures that do not depend on the number of rows: the error rate, or the mean loss of a row.
+
+    For a tree, also every share in the goals and requirements that is defined on these rows.
+    """
     import numpy as np
 
     from treeml.data.table import label_text
 
     weight = dataset.weight.astype(np.float64)
     total = float(weight.sum()) or 1.0
-    predicted = tree.predict(_inputs(dataset, tree))
+    inputs = _inputs(dataset, tree)
+    predicted = tree.predict(inputs)
     if dataset.classes:
         position = {label_text(label): number for number, label in enumerate(dataset.classes)}
         # Predicting a class that these rows do not have is always wrong.
         numbers = np.array([position.get(label_text(label), -1) for label in predicted])
         wrong = float(weight[numbers != dataset.actual].sum()) / total
-        return {"error_rate": wrong, "accuracy": 1 - wrong}
+        own = {**_shares(tree, dataset, inputs, numbers), **_reported(tree, dataset, numbers)}
+        return {"error_rate": wrong, "accuracy": 1 - wrong, **own}
     targets = dataset.targets * float(dataset.target_scale)
     difference = targets - np.asarray(predicted, dtype=np.float64).reshape(targets.shape)
     squared = float((weight[:, None] * difference**2).sum()) / total
@@ -132,6 +168,50 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
                 level = float(loss.level)
                 pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
                 found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
+    return {**found, **_reported(tree, dataset, np.zeros(0, dtype=np.int32))}
+
+
+def _reported(model: Tree | Forest, dataset: Dataset, predicted: NDArray[np.int32]) -> dict[str, float]:
+    """The measures that the spec reports, on these rows; not a number where a measure is undefined."""
+    from treeml.lang.diagnostic import SpecError
+    from treeml.measures.evaluators import TreeOutcome
+    from treeml.measures.reported import reported_value
+    from treeml.trees.tree import Tree
+
+    found: dict[str, float] = {}
+    if not isinstance(model, Tree) or not dataset.spec.reported:
+        return found
+    outcome = TreeOutcome(model, model.apply(_inputs(dataset, model)), predicted)
+    for use in dataset.spec.reported:
+        try:
+            value = reported_value(use, dataset, outcome)
+        except SpecError:  # these rows have none of those that the measure is about
+            value = None
+        found[use.text] = float("nan") if value is None else float(value)
+    return found
+
+
+def _shares(tree: Tree | Forest, dataset: Dataset, inputs: Inputs, predicted: NDArray[Any]) -> dict[str, float]:
+    """The shares among the spec's own measures: recalls, fairness gaps and the like."""
+    from treeml.measures.evaluators import TreeOutcome, evaluate
+    from treeml.trees.tree import Tree
+
+    if not isinstance(tree, Tree) or (predicted < 0).any():
+        return {}
+    outcome = TreeOutcome(tree, tree.apply(inputs), predicted)
+    expressions = [goal.expression for goal in dataset.spec.goals]
+    expressions += [requirement.expression for requirement in dataset.spec.requirements]
+    found: dict[str, float] = {}
+    for use in dict.fromkeys(use for expression in expressions for _, use in expression.parts):
+        measure = MEASURES[use.measure]
+        if measure.group not in ("errors", "rates", "fairness") or measure.unit not in ("share", "value"):
+            continue
+        try:
+            value = evaluate(use, dataset, outcome)
+        except (DataError, ZeroDivisionError):
+            continue  # these rows lack a class or a group that it compares
+        if value is not None:
+            found[use.text or use.measure] = float(value)
     return found
 
 
@@ -147,7 +227,7 @@ def _solved(dataset: Dataset, train: Rows, test: Rows, request: Request, solve: 
     model = result.forest or result.tree
     if model is None:
         raise DataError(_no_tree(result, len(train), request))
-    return ValidatedPart(len(test), result.status.value, scores(model, part), scores(model, held_out(dataset, test)))
+    return scored(result, part, held_out(dataset, test))
 
 
 def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple[Rows, Rows]]:
@@ -178,7 +258,8 @@ def splits(dataset: Dataset, method: Method, request: Request) -> Iterator[tuple
     yield np.flatnonzero(~test), np.flatnonzero(test)
 
 
-def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
+def other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
+    """The rows of `validate on "file"`, with the classes of the data."""
     from treeml.data.bind import bind
     from treeml.data.read import load
     from treeml.lang.redaction import redacted_data
@@ -212,15 +293,20 @@ def _other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
 
 def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:
     """The columns that a tree, or any tree of a forest, tests."""
-    from treeml.trees.forest import Forest
     from treeml.trees.routing import dataset_inputs
 
-    trees = tree.trees if isinstance(tree, Forest) else (tree,)
-    fields = {field.name: field for each in trees for field in each.fields}
+    fields = {field.name: field for each in _trees(tree) for field in each.fields}
     return dataset_inputs(tuple(fields.values()), dataset, unseen=True)
 
 
-def _method_text(method: Method) -> str:
+def _trees(model: Tree | Forest) -> tuple[Tree, ...]:
+    from treeml.trees.forest import Forest
+
+    return model.trees if isinstance(model, Forest) else (model,)
+
+
+def method_text(method: Method) -> str:
+    """The method as it is written in a specification."""
     main = method.options.get("folds") or method.options.get("share")
     return f"{method.name}({readable(main)})"
 

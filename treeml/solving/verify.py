@@ -15,6 +15,7 @@ from typing import Any
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
+from treeml.measures.reported import reported_value
 from treeml.trees.raising import leaf_outputs
 from treeml.trees.tree import Tree
 
@@ -165,7 +166,7 @@ def _requirement(
 ) -> RequirementCheck:
     limit = requirement.limit
     if requirement.share_of_rows:
-        limit = Fraction(ceil(limit * dataset.rows))
+        limit = Fraction(ceil(limit * dataset.given_rows))
     value = _linear(requirement.expression, dataset, outcome, values, None)
     text = requirement.text or requirement.name
     if value is None:
@@ -220,6 +221,8 @@ def _measures(
         found = values[use]
         assert found is not None
         measures[name] = found
+    for use in dataset.spec.reported:
+        values[use] = reported_value(use, dataset, outcome)
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
@@ -327,9 +330,7 @@ def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
 
 def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Leaves whose number of rows or whose values differ from those of the data."""
-    import numpy as np
-
-    rows = np.bincount(outcome.leaf, minlength=len(tree.leaves)).tolist()
+    rows = dataset.rows_in(outcome.leaf, len(tree.leaves)).tolist()
     wrong = [
         f"leaf {number + 1} says {leaf.rows} rows, but {count} reach it"
         for number, (leaf, count) in enumerate(zip(tree.leaves, rows, strict=True))
@@ -347,10 +348,8 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[st
 
 def _wrong_counts(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Leaves whose counts of classes, if they have any, differ from those of the data."""
-    import numpy as np
-
     size = len(dataset.classes)
-    cells = np.bincount(outcome.leaf * size + dataset.actual, minlength=len(tree.leaves) * size)
+    cells = dataset.rows_in(outcome.leaf * size + dataset.actual, len(tree.leaves) * size)
     return [
         f"leaf {number + 1} says {leaf.counts} rows of the classes, but {tuple(counts)} reach it"
         for number, (leaf, counts) in enumerate(zip(tree.leaves, cells.reshape(-1, size).tolist(), strict=True))

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
+from math import sqrt
 from pathlib import Path
+from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import json_text, shown
+from treeml.studies.comparison.over_folds import over_folds, unseen_measure, unseen_values
 from treeml.studies.comparison.record import Record, has_tree, is_proof
 from treeml.system.writing import replace_file
 
@@ -39,6 +42,7 @@ class Series:
     group: int = 0  # series of one group have one color
     dashed: bool = False
     alone: bool = False  # points without a line between them
+    spreads: tuple[float, ...] = ()  # up and down from each point
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +101,14 @@ def tradeoff(records: Sequence[Record], across: str | None = None, up: str | Non
     """Two measures against each other as params vary: fairness against accuracy, size against errors.
 
     By default the vertical axis is the first goal, and the horizontal one the first measure of a requirement, or else
-    the param that varies.
+    the param that varies. Folds of one job are one point, at the means; its vertical axis is measured on unseen rows.
     """
-    solved = [record for record in records if has_tree(record)]
+    solved = over_folds([record for record in records if has_tree(record)])
     if not solved:
         return Plot("Trade-off", across or "", up or "", (), "line")
     varied = _varied(records)
     horizontal = across or _required(solved) or (varied[0] if varied else "leaves")
-    vertical = up or _goal(solved)
+    vertical = up or unseen_measure(solved) or _goal(solved)
     for name in (horizontal, vertical):
         if not any(_value(record, name) is not None for record in solved):
             raise DataError(_no_measure(name, solved[0]))
@@ -115,11 +119,14 @@ def tradeoff(records: Sequence[Record], across: str | None = None, up: str | Non
         for record in solved:
             x, y = _value(record, horizontal), _value(record, vertical)
             if (record.get("spec"), record.get("data"), record["backend"]) == line and x is not None and y is not None:
-                points.append((x, y, ", ".join(f"{param} = {record['params'][param]}" for param in varied)))
+                text = ", ".join(f"{param} = {record['params'][param]}" for param in varied)
+                points.append((x, y, text, _error_of(record, vertical)))
         points.sort()
         label = ", ".join(str(part) for place, part in enumerate(line) if len({each[place] for each in lines}) > 1)
-        places = tuple((x, y) for x, y, _ in points)
-        series.append(Series(label or line[2], places, tuple(text for _, _, text in points), group))
+        places = tuple((x, y) for x, y, _, _ in points)
+        spreads = tuple(error for *_, error in points)
+        texts = tuple(text for _, _, text, _ in points)
+        series.append(Series(label or line[2], places, texts, group, spreads=spreads if any(spreads) else ()))
     return Plot(f"{vertical} against {horizontal}", horizontal, vertical, tuple(series), "line")
 
 
@@ -134,9 +141,8 @@ def margins(values: NDArray[np.float64], name: str = "rows") -> Plot:
 
 def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
     """The margins of the rows in a file for the forest in a result."""
-    import numpy as np
-
     from treeml.data.read import load
+    from treeml.data.table import plain_columns
     from treeml.trees.forest import Forest
 
     read = Forest.read(forest)
@@ -144,11 +150,7 @@ def forest_margins(forest: Path, data: Path) -> NDArray[np.float64]:
     target = read.trees[0].target
     if target not in table.columns:
         raise DataError(Diagnostic("D494", f"{data} has no column `{target}`, which the forest predicts"))
-    rows: dict[str, Any] = {}
-    for name, column in table.columns.items():
-        missing = np.zeros(table.rows, dtype=np.bool_) if column.missing is None else column.missing
-        values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
-        rows[name] = [None if absent else value for value, absent in zip(values, missing.tolist(), strict=True)]
+    rows = plain_columns(table)
     return read.margins(rows, rows[target])
 
 
@@ -222,7 +224,9 @@ def _draw_lines(figure: Any, plot: Plot) -> None:
         if plot.kind == "steps":
             axes.step(xs, ys, where="post", **look)
         else:
-            axes.plot(xs, ys, marker="o", **look, **({"markersize": 3, "alpha": 0.6} if series.alone else {}))
+            axes.plot(xs, ys, marker="o", **look, **_markers(series))
+            if series.spreads:
+                axes.errorbar(xs, ys, yerr=series.spreads, fmt="none", ecolor=look["color"], alpha=0.5, capsize=3)
             _label(axes, series)
     if plot.logarithmic and any(x > 0 for series in plot.series for x, _ in series.points):
         axes.set_xscale("log")
@@ -230,6 +234,13 @@ def _draw_lines(figure: Any, plot: Plot) -> None:
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
         axes.legend(frameon=False)
+
+
+def _markers(series: Series) -> dict[str, Any]:
+    """A cloud has small marks, and a single point a large one that stands out."""
+    if not series.alone or series.spreads:
+        return {}
+    return {"markersize": 3, "alpha": 0.6} if len(series.points) > 1 else {"markersize": 9, "zorder": 3}
 
 
 def _draw_bars(figure: Any, plot: Plot) -> None:
@@ -271,10 +282,12 @@ def _label(axes: Any, series: Series) -> None:
     """Label the first, the middle and the last point with their params; more labels would hide the line."""
     if not series.labels or len(series.points) < 2:
         return
+    middle = (min(x for x, _ in series.points) + max(x for x, _ in series.points)) / 2
     for place in {0, len(series.points) // 2, len(series.points) - 1}:
-        axes.annotate(
-            _plain(series.labels[place]), series.points[place], textcoords="offset points", xytext=(6, -12), fontsize=8
-        )
+        point = series.points[place]
+        side, shift = ("right", -6) if point[0] > middle else ("left", 6)  # inside the frame
+        look = {"textcoords": "offset points", "xytext": (shift, -12), "fontsize": 8, "ha": side}
+        axes.annotate(_plain(series.labels[place]), point, **look)
 
 
 def _value(record: Record, name: str) -> float | None:
@@ -287,11 +300,14 @@ def _value(record: Record, name: str) -> float | None:
     for found in (record.get("measures", {}), record.get("params", {})):
         if isinstance(found.get(name), (int, float)):
             return float(found[name])
-    parts = record.get("validation", {}).get("parts", ())
-    if name.startswith("unseen ") and parts:
-        scores = [part["test"].get(name.removeprefix("unseen ")) for part in parts]
-        return None if None in scores else sum(scores) / len(scores)
-    return None
+    scores = unseen_values(record, name.removeprefix("unseen ")) if name.startswith("unseen ") else []
+    return mean(scores) if scores else None
+
+
+def _error_of(record: Record, name: str) -> float:
+    """The standard error of an unseen measure over the folds of a record; 0 for anything else."""
+    values = unseen_values(record, name.removeprefix("unseen ")) if name.startswith("unseen ") else []
+    return stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
 
 
 def _varied(records: Sequence[Record]) -> list[str]:

@@ -13,8 +13,9 @@ from fractions import Fraction
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+from treeml.backends.cluster.connection import connected
 from treeml.backends.contract import Stop
-from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
+from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.statements import Statements
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.studies.comparison.jobs import Case, Job
@@ -108,14 +109,9 @@ def on_this_machine(jobs: Sequence[Job], at_once: int, reuse: bool = True) -> It
 
 def on_cluster(jobs: Sequence[Job], address: str) -> Iterator[Record]:
     """Run with Dask. Jobs of a dead worker go to other workers; a job that kills every worker is recorded as failed."""
-    try:
-        from distributed import Client, as_completed
-    except ImportError as error:
-        raise BackendError(_needs("distributed")) from error
-    try:
-        client: Any = Client(address, timeout="20s")  # type: ignore[no-untyped-call]
-    except (OSError, ValueError) as error:
-        raise BackendError(_no_cluster(address, error)) from error
+    client = connected(address)
+    from distributed import as_completed
+
     with client:
         asked = {client.submit(run_job, job, pure=False): job for job in jobs}
         for future in as_completed(list(asked)):  # type: ignore[no-untyped-call]
@@ -164,6 +160,16 @@ def values_of(text: str, steps: int | None = None) -> list[str]:
     return [value + unit for value in (_decimal(low), *between, _decimal(high))]
 
 
+def texts_of(values: Sequence[Any] | str) -> list[str]:
+    """Values from Python as they would be written after --set; text is read as there."""
+    if isinstance(values, str):
+        return values_of(values)
+    texts = [_decimal(Fraction(repr(value))) if isinstance(value, float) else str(value) for value in values]
+    if not texts:
+        raise SpecError(_no_values("[]"))
+    return texts
+
+
 def _decimal(value: Fraction, step: Fraction = Fraction(0)) -> str:
     """The value with all digits if they are few, else rounded to a hundredth of a step, so that reports stay short."""
     digits = 0
@@ -174,20 +180,6 @@ def _decimal(value: Fraction, step: Fraction = Fraction(0)) -> str:
         whole, digits = whole // 10, digits - 1
     sign, text = "-" if whole < 0 else "", str(abs(whole)).rjust(digits + 1, "0")
     return sign + (f"{text[:-digits]}.{text[-digits:]}" if digits else text)
-
-
-def _needs(package: str) -> Diagnostic:
-    return Diagnostic("B530", f"this sweep needs the package {package}", helps=("pip install 'treeml[cluster]'",))
-
-
-def _no_cluster(address: str, error: Exception) -> Diagnostic:
-    return Diagnostic(
-        "B531",
-        f"there is no cluster at {address}",
-        notes=(f"{type(error).__name__}: {error}",),
-        place="--cluster",
-        helps=("start one with `dask scheduler`, and give the address that it prints: tcp://host:8786",),
-    )
 
 
 def _no_values(text: str) -> Diagnostic:

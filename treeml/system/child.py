@@ -30,6 +30,8 @@ class Child:
     """A running process. `messages` never blocks; wait for `channel` to become readable."""
 
     def __init__(self, task: str, payload: bytes, memory: int | None = None) -> None:
+        if os.name == "nt":
+            raise OSError("processes that report to this one need a system with POSIX pipes; use `treeml solve`")
         self.channel, other_end = os.pipe()
         os.set_blocking(self.channel, False)
         self.log = tempfile.TemporaryFile()  # noqa: SIM115

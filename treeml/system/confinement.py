@@ -83,8 +83,10 @@ def replacing_confined(path: Confined) -> Iterator[IO[bytes]]:
     """A file to write to, which replaces `path` if the block ends without an error; raises OSError."""
     with _folder_of(path) as (folder, name):
         _refuse_foreign(path, folder, name)
-        new = f".{name[:80]}.{os.urandom(8).hex()}"
-        handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _no_links(), 0o666, dir_fd=folder)
+        inside, last = os.path.split(name)  # without descriptors of folders, the name is a whole path
+        new = os.path.join(inside, f".{last[:80]}.{os.urandom(8).hex()}")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        handle = os.open(new, flags | _no_links(), 0o666, dir_fd=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
@@ -100,7 +102,7 @@ def replacing_confined(path: Confined) -> Iterator[IO[bytes]]:
 def open_within(path: str | Path, folder: str | Path) -> Iterator[int]:
     """A descriptor for reading a file in the folder, with links resolved; raises Outside if it is not in it."""
     with _folder_of(confine(path, folder)) as (opened, name):
-        handle = os.open(name, os.O_RDONLY | _no_links() | _no_waiting(), dir_fd=opened)
+        handle = os.open(name, os.O_RDONLY | _no_links() | no_waiting(), dir_fd=opened)
         try:
             yield handle
         finally:
@@ -131,7 +133,7 @@ def _folder_of(path: Confined) -> Iterator[tuple[int | None, str]]:
 
 def _refuse_foreign(path: Confined, folder: int | None, name: str) -> None:
     try:
-        handle = os.open(name, os.O_RDONLY | _no_links() | _no_waiting(), dir_fd=folder)
+        handle = os.open(name, os.O_RDONLY | _no_links() | no_waiting(), dir_fd=folder)
     except FileNotFoundError:
         return
     except OSError as error:
@@ -147,6 +149,9 @@ def _no_links() -> int:
     return getattr(os, "O_NOFOLLOW", 0)
 
 
-def _no_waiting() -> int:
-    """Flags for opening: a pipe without a writer, or a terminal, must not block the program."""
-    return getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
+def no_waiting() -> int:
+    """Flags for opening: a pipe without a writer, or a terminal, must not block the program.
+
+    Windows has neither flag. It has one of its own, without which it would change the ends of lines.
+    """
+    return getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)

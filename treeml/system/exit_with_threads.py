@@ -7,6 +7,7 @@ find its threads running and call `terminate`, so a finished job would end with 
 from __future__ import annotations
 
 import ctypes
+import os
 from functools import cache
 
 
@@ -17,6 +18,8 @@ def exit_without_destructors() -> None:
     glibc's `on_exit` calls a function with the exit code. Here that function is `_exit` itself, so no Python code has
     to run after the interpreter is gone. Other C libraries have no such call, and there nothing changes.
     """
+    if os.name == "nt":  # there the program is no library that can be opened
+        return
     libc = ctypes.CDLL(None)
     if hasattr(libc, "on_exit"):
         libc.on_exit(ctypes.cast(libc._exit, ctypes.c_void_p), None)

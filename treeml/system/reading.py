@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from treeml.system.confinement import no_waiting
+
 MOST_OF_A_TREE = 1 << 28  # bytes of a tree, a forest or a checkpoint
 
 _KINDS = (
@@ -81,7 +83,7 @@ def open_plain(path: str | Path) -> Iterator[int]:
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise NotPlain(path, mode)
     # The file may have been replaced since the check, so opening must not block.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
+    handle = os.open(path, os.O_RDONLY | no_waiting())
     try:
         yield handle
     finally:

@@ -29,6 +29,12 @@ def replace_file(path: str | Path, content: str | bytes) -> None:
         file.write(content.encode() if isinstance(content, str) else content)
 
 
+def create_file(path: str | Path, content: str) -> None:
+    """Writes a new file; FileExistsError if there is one already, which stays as it is."""
+    with open(path, "x", encoding="utf-8") as file:
+        file.write(content)
+
+
 @contextmanager
 def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     """A file to write to, whose content replaces that of `path` if the block ends without an error; raises OSError."""

@@ -60,7 +60,7 @@ class _World:
     def __init__(self, random: Random, problem: Problem) -> None:
         self.random, self.problem = random, problem
         self.actual = np.array([random.randrange(problem.classes) for _ in range(problem.rows)])
-        groups = random.choice((2, 2, 3))
+        groups = random.choice((2, 2, 3, 3, 5))
         self.group = np.array([random.randrange(groups) for _ in range(problem.rows)])
         plain = [1] * problem.rows
         drawn = [random.choice((0, 1, 2, 5, 1000)) for _ in range(problem.rows)]

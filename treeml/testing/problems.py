@@ -19,6 +19,7 @@ from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
 from treeml.problem.terms import (
     Custom,
     Depth,
+    DiscountedTestCost,
     Largest,
     LeafErrors,
     Leaves,
@@ -242,6 +243,13 @@ class _Terms:
         costs = tuple(self.random.randint(0, 3) for _ in self.problem.features)
         return TestCost(costs, Fraction(1, self.random.randint(1, 2)))
 
+    def discounted_test_cost(self) -> TestCost:
+        plain = self.test_cost()
+        pairs = [(one, other) for one in range(len(plain.costs)) for other in range(len(plain.costs)) if one != other]
+        chosen = self.random.sample(pairs, min(len(pairs), self.random.randint(1, 3)))
+        discounts = tuple((one, other, self.random.randint(0, plain.costs[one])) for one, other in chosen)
+        return DiscountedTestCost(plain.costs, plain.scale, discounts)
+
     def used(self) -> Used:
         everything = range(len(self.problem.features))
         some = [number for number in everything if self.random.random() < 0.6]
@@ -306,6 +314,9 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     ),
     "TestCost": RandomTerm(
         lambda terms: terms.test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))
+    ),
+    "DiscountedTestCost": RandomTerm(
+        lambda terms: terms.discounted_test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))
     ),
     "Used": RandomTerm(
         lambda terms: terms.used(),

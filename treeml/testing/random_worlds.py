@@ -65,6 +65,7 @@ CLASS_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
     "errors, price": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("leaves")))),),
     "error rate, price": (("minimize", (*_one("error_rate"), ("PRICE", WorldMeasure("splits")))),),
     "errors, test cost": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("test_cost")))),),
+    "gain": (("maximize", _one("gain")),),
     "mistake and test cost": (("minimize", (*_one("mistake_cost"), *_one("test_cost"))),),
     "errors, depth": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("depth")))),),
     "errors, features": (("minimize", (*ERRORS, ("PRICE", WorldMeasure("features_used")))),),
@@ -130,6 +131,7 @@ CLASS_REQUIREMENTS: dict[str, Kind] = {
     "f1": ((">=", "<="), _one("f1", POSITIVE)),
     "jaccard": ((">=", "<="), _one("jaccard", POSITIVE)),
     "mistake cost": (("<=",), _one("mistake_cost")),
+    "gain": ((">=", "<="), _one("gain")),
     "count": (("<=", ">="), (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),
     "rate": (("<=", ">="), (("1", WorldMeasure("rate", (), PREDICTED, (("g", "a"),))),)),
     "a difference of rates": (
@@ -194,7 +196,13 @@ def asking(random: Random, world: World, task: str, goal: str, requirement: str)
     if "test cost" in used or "test_cost" in used:
         tested = [column.name for column in world.columns if column.name != "g"]
         world = replace(world, test_costs=tuple((name, number(random, positive=True)) for name in tested))
-    if "mistake" in used:
+        if random.random() < 0.4:
+            world = replace(world, test_discounts=_discounts(random, world))
+    if "gain" in used or ("mistake" in used and random.random() < 0.4):
+        verb, said = random.choice(("cost", "gain")), random.choice((("p",), ("q",), ("p", "q")))
+        numbers = [(random.choice((verb, "gain")), name, _signed(random, world.rows)) for name in said]
+        world = replace(world, row_costs=tuple(numbers))
+    elif "mistake" in used:
         costs = (("p", "q", number(random, positive=True)), ("q", "p", number(random, positive=True)))
         world = replace(world, mistake_costs=costs)
     requirements = []
@@ -207,6 +215,20 @@ def asking(random: Random, world: World, task: str, goal: str, requirement: str)
         values = some_values(random, world, what) if sense else ()
         requirements.append(_required(random, kind, what, sense, values, world.rows))
     return replace(world, goals=wanted, requirements=tuple(dict.fromkeys(requirements)))
+
+
+def _discounts(random: Random, world: World) -> tuple[tuple[str, str, str], ...]:
+    """Some columns that cost nothing, half or all of their price after another one."""
+    pairs = [(name, before) for name, _ in world.test_costs for before, _ in world.test_costs if name != before]
+    full = dict(world.test_costs)
+    chosen = random.sample(pairs, min(len(pairs), random.randint(1, 3)))
+    return tuple(
+        (name, before, decimal(Fraction(full[name]) * random.choice((0, 0, 1, 2)) / 2, 40)) for name, before in chosen
+    )
+
+
+def _signed(random: Random, rows: int) -> tuple[str, ...]:
+    return tuple(random.choice(("", "-")) + text for text in _numbers(random, rows, positive=True))
 
 
 def _required(random: Random, kind: str, what: Weighted, sense: str, values: Sequence[Fraction], rows: int) -> Required:

@@ -108,7 +108,12 @@ class View:
         }
         self.targets = [Fraction(text) for text in world.target] if world.task not in (CLASSES, CLUSTERS) else []
         self.cost = {(said, true): Fraction(cost) for said, true, cost in world.mistake_costs}
+        self.row_cost = {
+            said: [Fraction(text) * (-1 if verb == "gain" else 1) for text in values]
+            for verb, said, values in world.row_costs
+        }
         self.test_cost = {name: Fraction(cost) for name, cost in world.test_costs}
+        self.discount = {(name, before): Fraction(cost) for name, before, cost in world.test_discounts}
         self.total = cache(self._total)
 
     # -- trees
@@ -386,7 +391,9 @@ def _odds_gap(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, 
 def _mistake_cost(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     total = Fraction(0)
     for row, said in enumerate(view.said(tree, predicted)):
-        if said != view.actual[row]:
+        if view.row_cost:
+            total += view.weight[row] * view.row_cost[said][row] if said in view.row_cost else 0
+        elif said != view.actual[row]:
             total += view.weight[row] * view.cost.get((said, view.actual[row]), Fraction(1))
     return total
 
@@ -394,9 +401,19 @@ def _mistake_cost(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[s
 def _test_cost(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     total = Fraction(0)
     for place in tree:
-        columns = {view.questions[number].column for number, _ in place.path}
-        total += len(place.rows) * sum((view.test_cost.get(name, Fraction(0)) for name in columns), Fraction(0))
+        asked: list[str] = []
+        for number, _ in place.path:
+            name = view.questions[number].column
+            if name not in asked:
+                prices = [view.test_cost.get(name, Fraction(0))]
+                prices += [view.discount[name, before] for before in asked if (name, before) in view.discount]
+                total += len(place.rows) * min(prices)
+                asked.append(name)
     return total
+
+
+def _gain(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+    return -_mistake_cost(view, use, tree, predicted)
 
 
 def _depth(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
@@ -549,6 +566,7 @@ _MEASURES = {
     "predictive_gap": _predictive_gap,
     "odds_gap": _odds_gap,
     "mistake_cost": _mistake_cost,
+    "gain": _gain,
     "test_cost": _test_cost,
     "depth": _depth,
     "leaves": _leaves,

@@ -77,7 +77,9 @@ class World:
     weight: tuple[str, ...] = ()
     class_weights: tuple[tuple[str, str], ...] = ()
     mistake_costs: tuple[tuple[str, str, str], ...] = ()  # predicted, actual, cost
+    row_costs: tuple[tuple[str, str, tuple[str, ...]], ...] = ()  # "cost" or "gain", predicted, values
     test_costs: tuple[tuple[str, str], ...] = ()
+    test_discounts: tuple[tuple[str, str, str], ...] = ()  # column, tested before, cost
     goals: tuple[Wanted, ...] = ()  # empty: satisfy
     requirements: tuple[Required, ...] = ()
     forest: str = ""
@@ -99,13 +101,15 @@ class World:
             return tuple(values[:row]) + tuple(values[row + 1 :])
 
         columns = tuple(replace(column, values=less(column.values)) for column in self.columns)
-        return replace(self, columns=columns, target=less(self.target), weight=less(self.weight))
+        costs = tuple((verb, said, less(values)) for verb, said, values in self.row_costs)
+        return replace(self, columns=columns, target=less(self.target), weight=less(self.weight), row_costs=costs)
 
     def table(self) -> str:
         """The file, as comma-separated values."""
         columns = [(column.name, column.values) for column in self.columns]
         columns += [("y", self.target)] if self.target else []
         columns += [("w", self.weight)] if self.weight else []
+        columns += [(f"cost_{said}", values) for _, said, values in self.row_costs]
         lines = [",".join(name for name, _ in columns)]
         lines += [",".join(cells) for cells in zip(*(values for _, values in columns), strict=True)]
         return "\n".join(lines) + "\n"
@@ -123,7 +127,9 @@ class World:
         lines += ["weight by w"] if self.weight else []
         lines += [f'weight class "{name}" = {weight}' for name, weight in self.class_weights]
         lines += [f'cost predict "{said}" when "{true}" = {cost}' for said, true, cost in self.mistake_costs]
+        lines += [f'{verb} predict "{said}" by column cost_{said}' for verb, said, _ in self.row_costs]
         lines += [f"cost test {name} = {cost}" for name, cost in self.test_costs]
+        lines += [f"cost test {name} after {before} = {cost}" for name, before, cost in self.test_discounts]
         lines += [f"ensemble by {self.forest}"] if self.forest else []
         wanted = [f"{goal.sense} {goal.what}" for goal in self.goals]
         lines.append("\nthen ".join(wanted) if wanted else "satisfy")

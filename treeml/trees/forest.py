@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.display import readable_json
+from treeml.lang.display import readable_json, shown
 from treeml.lang.numerals import exact_number
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
@@ -65,6 +65,12 @@ class Forest:
         ('age', 'sex')
         """
         return tuple(dict.fromkeys(name for tree in self.trees for name in tree.columns))
+
+    def __repr__(self) -> str:
+        subject = f" for {shown(self.trees[0].target)}" if self.trees and self.trees[0].target else ""
+        by = f" by {self.criterion}" if self.criterion else ""
+        leaves = sum(len(tree.leaves) for tree in self.trees)
+        return f"<Forest{subject}: {len(self.trees)} trees{by}, {leaves} leaves>"
 
     def votes(self, data: Any) -> NDArray[np.float64]:
         """For each row the share of the weight that votes for each class, in the order of `classes`.

@@ -1,11 +1,11 @@
-"""Tree, Forest -> HTML for notebooks."""
+"""Tree, Forest -> HTML for notebooks, and a page of its own."""
 
 from __future__ import annotations
 
 from html import escape
 from typing import TYPE_CHECKING
 
-from treeml.lang.display import MOST_OF_A_SENTENCE, shown
+from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines
 from treeml.trees.drawing import draw_svg
 from treeml.trees.nodes import TreeData
 
@@ -28,6 +28,20 @@ def forest_html(forest: Forest) -> str:
     if len(forest.trees) > MOST_TREES:
         parts.append(f"<p>and {len(forest.trees) - MOST_TREES} lighter ones</p>")
     return "\n".join(parts)
+
+
+def html_page(model: TreeData | Forest) -> str:
+    """A page with the drawing, and the same as text for who cannot see it; it fetches nothing and runs nothing."""
+    target = model.target if isinstance(model, TreeData) else model.trees[0].target
+    kind = "Decision tree" if isinstance(model, TreeData) else "Forest"
+    title = f"{kind} for {escaped(target)}" if target else kind
+    drawing = tree_html(model) if isinstance(model, TreeData) else forest_html(model)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        "<style>body { font-family: Helvetica, Arial, sans-serif; margin: 2em } pre { overflow-x: auto }</style>\n"
+        f"</head>\n<body>\n<h1>{title}</h1>\n{drawing}\n<details><summary>As text</summary>\n"
+        f"<pre>{escape(shown_lines(str(model)))}</pre>\n</details>\n</body>\n</html>\n"
+    )
 
 
 def escaped(text: str) -> str:

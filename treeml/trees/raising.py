@@ -220,9 +220,9 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
     reached = np.empty(dataset.rows, dtype=np.intp)
     for number, (_, rows) in enumerate(ends):
         reached[rows] = number * size
-    cells = np.bincount(reached + dataset.actual, minlength=len(ends) * size).reshape(-1, size).tolist()
+    cells = dataset.rows_in(reached + dataset.actual, len(ends) * size).reshape(-1, size).tolist()
     weights: list[tuple[Fraction, ...]]
-    if dataset.rows and (dataset.weight == dataset.weight[0]).all():
+    if dataset.rows and dataset.count is None and (dataset.weight == dataset.weight[0]).all():
         each = int(dataset.weight[0]) * dataset.weight_scale
         weights = [
             tuple([_whole_fraction(count) if each == 1 else each * count for count in counts]) for counts in cells
@@ -235,8 +235,8 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
             for _, rows in ends
         ]
     return [
-        TreeLeaf(label, len(rows), tuple(counts), weight)
-        for (label, rows), counts, weight in zip(ends, cells, weights, strict=True)
+        TreeLeaf(label, sum(counts), tuple(counts), weight)
+        for (label, _), counts, weight in zip(ends, cells, weights, strict=True)
     ]
 
 
@@ -249,7 +249,8 @@ def _number_leaves(
         reached[rows] = number
     leaves = []
     columns = [output.constants(dataset.weight, reached, len(ends)) for output in outputs]
-    for rows, *exact in zip(ends, *columns, strict=True):
+    counts = dataset.rows_in(reached, len(ends)).tolist()
+    for count, *exact in zip(counts, *columns, strict=True):
         numbers = tuple(map(float, exact))
-        leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], len(rows), exact=tuple(exact)))
+        leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], count, exact=tuple(exact)))
     return leaves

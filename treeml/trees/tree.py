@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.lang.display import readable_json
+from treeml.data.table import listed
+from treeml.lang.display import readable_json, shown
 from treeml.system.writing import replace_file
 from treeml.trees.drawing import draw_dot, draw_svg, draw_text
 from treeml.trees.html import tree_html
@@ -118,6 +119,12 @@ class Tree(TreeData):
 
     def __str__(self) -> str:
         return draw_text(self)
+
+    def __repr__(self) -> str:
+        subject = f" for {shown(self.target)}" if self.target else ""
+        tests = f", tests {listed([shown(name) for name in self.columns], 4)}" if self.columns else ""
+        size = f"{len(self.leaves)} {'leaf' if len(self.leaves) == 1 else 'leaves'}, depth {self.depth}"
+        return f"<Tree{subject}: {size}{tests}>"
 
     def to_dot(self) -> str:
         """The tree in the language of Graphviz.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import count
+from itertools import count, product
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 
+import treeml as tml
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
@@ -244,6 +245,32 @@ def test_memory_that_does_not_hold_the_data_ends_the_search() -> None:
     assert (answer.status, answer.stop, answer.tree) == (Status.FEASIBLE, Stop.MEMORY, Leaf(0))
 
 
+@pytest.mark.parametrize("groups", [5, 7])
+def test_many_groups_are_compared_as_brute_force_does(groups: int) -> None:
+    """Every two of five groups make ten sums, of seven groups 21."""
+    generator = np.random.default_rng(groups)
+    bits, actual = generator.integers(0, 2, (3, 40)), generator.integers(0, 2, 40)
+    group = np.arange(40) % groups
+    fewest: dict[str, int | None] = dict.fromkeys(("0.1", "0.3", "0.6"))
+    for root, left, right in product(range(3), repeat=3):
+        below = np.where(bits[root] == 1, bits[right], bits[left])
+        for labels in product((0, 1), repeat=4):
+            predicted = np.array(labels)[2 * bits[root] + below]
+            rates = [
+                Fraction(int(predicted[group == each].sum()), int((group == each).sum())) for each in range(groups)
+            ]
+            wrong = int((predicted != actual).sum())
+            for limit, least in fewest.items():
+                if max(rates) - min(rates) <= Fraction(limit) and (least is None or wrong < least):
+                    fewest[limit] = wrong
+    data = {f"x{number}": column.tolist() for number, column in enumerate(bits)}
+    data |= {"y": actual.tolist(), "g": [f"g{number}" for number in group]}
+    for limit, least in fewest.items():
+        text = "predict y is 1\nminimize errors\nrequire depth <= 2\nforbid split on g\nrequire parity_gap(g) <= "
+        result = tml.parse(f"{text}{limit}\nsolve with native").solve(data)
+        assert (result.status, result.objective) == (tml.Status.OPTIMAL, least)
+
+
 # -- what it says -----------------------------------------------------------------------------
 
 
@@ -263,10 +290,11 @@ def test_what_is_not_taken_is_refused_in_a_sentence() -> None:
         "native takes no condition on single leaves beside a requirement on all predictions",
     ]
     many = [
-        bound(Predicted(np.array([[0, 1 + (row + number) % 9] for row in range(60)])), ">=", 100) for number in range(9)
+        bound(Predicted(np.array([[0, 1 + (row + number) % 61] for row in range(60)])), ">=", 100)
+        for number in range(61)
     ]
     assert refusals(problem.asking(problem.goals, tuple(many))) == [
-        "the coupled search of native takes up to 8 of them"
+        "the coupled search of native takes up to 60 of them"
     ]
     huge = Predicted(np.array([[0, 2**57 // 60 - row] for row in range(60)]))
     too_large = problem.asking(problem.goals, (bound(huge, ">=", 2**55),))

@@ -135,6 +135,16 @@ def test_support_sets_support_and_cannot_lose_a_test(seed: int) -> None:
     assert support.supports(bits[:3], labels) == by_pairs(np.arange(3))
 
 
+def test_deletion_works_on_thousands_of_tests() -> None:
+    generator = np.random.default_rng(4)
+    bits = generator.random((3000, 60)) < 0.5
+    labels = (bits[0] ^ bits[1]).astype(np.int32)
+    found = support.by_deletion(bits, labels)
+    assert found is not None
+    assert support.supports(bits[found], labels)
+    assert all(not support.supports(bits[found[found != test]], labels) for test in found)
+
+
 def test_contradictory_rows_have_no_support_set() -> None:
     bits = np.array([[True, True, False]])
     labels = np.array([0, 1, 1], dtype=np.int32)

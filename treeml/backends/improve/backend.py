@@ -25,6 +25,7 @@ from treeml.backends.contract import (
     OnProgress,
     Option,
     Refusal,
+    Status,
 )
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM, Locality
@@ -58,6 +59,7 @@ class ImproveBackend(BackendBase):
         "depth": Option(int, None, "levels of a local tree; 3 if the goal is not depth", low=1),
         "rows": Option(int, None, "the most rows of a local instance; 5,000 if the goal is not depth", low=1),
         "rounds": Option(int, None, "the most replacements", low=1),
+        "starts": Option(int, None, "the most starting trees; any while there is time, 1 with a checkpoint", low=1),
         "features": Option(str, "auto", "tests of a local instance: all, the subtree's, a support set", FEATURES),
         "limits": Option(str, "d300", "rows per depth of a local instance for back-ends other than native", LIMITS),
         "patience": Option(float, 10.0, "seconds for one local instance", low=0.001),
@@ -102,8 +104,10 @@ class ImproveBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.anytime.search import first_tree
         from treeml.backends.heuristics.cart import CartBackend
-        from treeml.backends.improve.rounds import ImproveSettings, improve
+        from treeml.backends.improve.rounds import ImproveSettings, improve, is_about_shape
+        from treeml.backends.improve.starts import from_other_starts
         from treeml.backends.improve.vertices import grow, node_of
         from treeml.problem.evaluate import meets_all
 
@@ -111,16 +115,22 @@ class ImproveBackend(BackendBase):
         options = dict(limits.options)
         inners = tuple((registry.get(name), own) for name, own in _named(options))
         options.pop("backends", None)
+        starts = options.pop("starts", None)
         settings = ImproveSettings(**options)
         if start is not None:
             start = node_of(grow(start, problem, np.arange(problem.rows)))  # without branches that no row reaches
         if start is None or not meets_all(problem, start):
+            start = first_tree(problem, limits.deadline) if grows_on_numbers(problem) else None
+        if start is None:
             grown = CartBackend().solve(problem, replace(limits, options={}))
             if grown.tree is None:
                 return grown
             start = grown.tree
         plain = replace(limits, options={})
         answer = improve(problem, start, inners, plain, settings, on_progress)
+        goes_on = starts != 1 and not settings.checkpoint and not is_about_shape(problem)
+        if answer.status is Status.LOCAL and goes_on:
+            answer = from_other_starts(problem, answer, inners, plain, settings, starts, on_progress)
         return replace(answer, statistics={**answer.statistics, "solve_seconds": monotonic() - began})
 
 
@@ -128,6 +138,13 @@ def _named(options: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """The inner back-ends with their own options."""
     asked = options.get("backends") or (registry.default_name(),)
     return [(each, {}) if isinstance(each, str) else (each.name, dict(each.options)) for each in asked]
+
+
+def grows_on_numbers(problem: Problem) -> bool:
+    """Is a starting tree grown on columns as they are, without a test for every cut?"""
+    from treeml.backends.anytime import local_kernel  # imported here: start-up time
+
+    return local_kernel.takes(problem) and local_kernel.LocalKernel(problem).kernel == "numeric"
 
 
 def inner_backends(options: Mapping[str, Any]) -> list[Backend]:

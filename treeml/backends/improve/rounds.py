@@ -28,7 +28,8 @@ from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Node
 
-SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "Used"})  # goals that do not depend on predictions
+# Goals that do not depend on predictions.
+SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "DiscountedTestCost", "Used"})
 SAVE_EVERY = 1.0  # the least number of seconds between two checkpoints
 
 
@@ -87,6 +88,11 @@ def minimizes_depth(problem: Problem) -> bool:
         return False
     parts = problem.goals[0].sum.parts
     return len(parts) == 1 and isinstance(parts[0][1], Depth) and parts[0][0] > 0
+
+
+def is_about_shape(problem: Problem) -> bool:
+    """Does no goal depend on predictions? Then rows keep theirs."""
+    return frozenset(kind for goal in problem.goals for kind in goal.sum.kinds()) <= SHAPE
 
 
 @dataclass
@@ -177,8 +183,7 @@ class _Rounds:
 
         This is stated as the first goal, not as a bound: its value is 0 and stays 0, and back-ends handle goals better.
         """
-        kinds = frozenset(kind for goal in self.problem.goals for kind in goal.sum.kinds())
-        if not self.problem.classes or not kinds <= SHAPE:
+        if not self.problem.classes or not is_about_shape(self.problem):
             return self.problem
         cost = np.ones((self.problem.rows, self.problem.classes), dtype=np.int64)
         cost[np.arange(self.problem.rows), self.kept()] = 0

@@ -24,14 +24,27 @@ def supports(bits: Bits, labels: Labels) -> bool:
 
 
 def by_deletion(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
-    """A minimal support set, by deleting tests, the least separating first; None if all tests are not enough."""
+    """A minimal support set, by deleting tests, the least separating first; None if all tests are not enough.
+
+    Every row has a fingerprint, the sum modulo 2 of a random word for each of its tests, which a deletion changes in
+    one step. Rows that are equal in the tests that are left have equal fingerprints, so the result always separates the
+    classes. It would keep a test too many if different rows had equal fingerprints: a chance of 2^-64 per pair.
+    """
     if not supports(bits, labels):
         return None
+    words = np.random.default_rng(len(bits)).integers(0, 2**64, len(bits), dtype=np.uint64)
+    fingerprint = np.zeros(bits.shape[1], dtype=np.uint64)
+    for test, word in enumerate(words):
+        fingerprint[bits[test]] ^= word
     kept = np.ones(len(bits), dtype=np.bool_)
     for test in np.argsort(_parted(bits, labels), kind="stable"):
-        kept[test] = False
-        if not supports(bits[kept], labels):
-            kept[test] = True
+        fingerprint[bits[test]] ^= words[test]
+        order = np.argsort(fingerprint)
+        sorted_prints, sorted_labels = fingerprint[order], labels[order]
+        if ((sorted_prints[1:] == sorted_prints[:-1]) & (sorted_labels[1:] != sorted_labels[:-1])).any():
+            fingerprint[bits[test]] ^= words[test]  # it is needed
+        else:
+            kept[test] = False
     return np.flatnonzero(kept)
 
 
@@ -54,15 +67,11 @@ def by_addition(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
         groups = np.unique(2 * groups + bits[test], return_inverse=True)[1].reshape(-1)
 
 
-def smallest(bits: Bits, labels: Labels, most_deletions: int = 400) -> NDArray[np.intp] | None:
-    """The smaller result of deletion and addition; deletion is skipped if there are too many tests."""
+def smallest(bits: Bits, labels: Labels) -> NDArray[np.intp] | None:
+    """The smaller result of deletion and addition."""
     added = by_addition(bits, labels)
     if added is None:
         return None
-    if len(bits) > most_deletions:
-        # With many tests, deletion is tried only on the tests that addition chose.
-        kept = by_deletion(bits[added], labels)
-        return added if kept is None else added[kept]
     deleted = by_deletion(bits, labels)
     return added if deleted is None or len(added) <= len(deleted) else deleted
 

@@ -85,7 +85,7 @@ class NativeBackend(BackendBase):
     name: ClassVar[str] = "native"
     summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
-        goals=frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"}),
+        goals=frozenset({"Predicted", "Leaves", "TestCost", "DiscountedTestCost", "Loss", "Custom"}),
         bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
         needs_depth=False,
         lexicographic=True,

@@ -65,7 +65,7 @@ class CodedColumns:
         """A tree over columns as a tree over tests; a column with missing rows last may swap the sides of a split."""
         test, left, right = [], [], []
         for column, cut, yes, no in zip(tree.column, tree.cut, tree.yes, tree.no, strict=True):
-            number, turned = (-1, False) if column < 0 else _test_of(self.problem, self.columns[column], cut)
+            number, turned = (-1, False) if column < 0 else test_of_cut(self.problem, self.columns[column], cut)
             test.append(number)
             left.append(no if turned else yes)
             right.append(yes if turned else no)
@@ -127,7 +127,7 @@ def _answers(problem: Problem, feature: Feature, number: int) -> NDArray[np.bool
     return np.where(codes < 0, test.missing_yes, yes)
 
 
-def _test_of(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool]:
+def test_of_cut(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool]:
     """The number of the test equal to this cut, and whether its sides are swapped."""
     if column.test >= 0:
         return column.test, False

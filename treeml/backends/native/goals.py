@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, lcm
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treeml.problem.constants import exact_sum
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Bound, Problem
-from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Sum, TestCost
+from treeml.problem.terms import Custom, DiscountedTestCost, LeafErrors, Leaves, Loss, Predicted, Purity, Sum, TestCost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class NativeObjective:
     factor: int = 1  # multiplies the loss or the user's function
     price: int | Fraction = 0
     column_cost: NDArray[np.int64] | tuple[Fraction, ...] | None = None
+    discounts: tuple[tuple[int, int, Any], ...] = ()  # column, one tested above it, its cost then
     beside: float | None = None  # the largest price beside a real loss, which sets its rounding; None: all integers
     most: float = inf  # leaf costs above this are all treated alike
     constant: Fraction = Fraction(0)
@@ -64,6 +65,7 @@ def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Cust
         elif isinstance(term, TestCost):
             share = each * term.scale / step
             one.column_cost = tuple(share * cost for cost in term.costs)
+            one.discounts = _discounts(term, share)
     if isinstance(main, Loss):
         one.loss = main
         _check_loss(main)
@@ -115,6 +117,7 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
         elif isinstance(term, TestCost):
             _check_size(multiple * max(term.costs, default=0), int(problem.count.sum()) * max(1, len(term.costs)))
             one.column_cost = np.asarray(term.costs, dtype=np.int64) * multiple
+            one.discounts = _discounts(term, multiple)
         elif isinstance(term, Loss):
             one.loss, one.factor, unit = term, multiple, term.level.denominator if term.kind == "quantile" else 1
             size = multiple * exact_sum(term.weight) * (_widest(term.targets) + 3) * unit
@@ -123,6 +126,12 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
     if one.column_cost is not None:
         _check_size(unit * sum(int(cost) for cost in one.column_cost), int(problem.count.sum()))
     return one
+
+
+def _discounts(term: TestCost, factor: Any) -> tuple[tuple[int, int, Any], ...]:
+    if not isinstance(term, DiscountedTestCost):
+        return ()
+    return tuple((column, above, cost * factor) for column, above, cost in term.discounts)
 
 
 def check_cost(cost: NDArray[np.int64], multiple: int = 1) -> None:
@@ -173,8 +182,27 @@ def objective_of(problem: Problem) -> NativeObjective:
                 setattr(joined, part, mine * weight if theirs is None else mine * weight + theirs)
             else:
                 setattr(joined, part, theirs)
+        joined.discounts = _joined_discounts(goal.discounts, total.discounts, weight)
         total = joined
     return total
+
+
+def is_whole(problem: Problem) -> bool:
+    """Do all values of the goals fit in 64 bits as whole numbers?"""
+    try:
+        return objective_of(problem).beside is None
+    except OverflowError:
+        return False
+
+
+def _joined_discounts(
+    mine: tuple[tuple[int, int, Any], ...], theirs: tuple[tuple[int, int, Any], ...], weight: int
+) -> tuple[tuple[int, int, Any], ...]:
+    """All discounts come from one specification, so both goals have the same pairs of columns or one has none."""
+    later = {(column, above): cost for column, above, cost in theirs}
+    if not mine:
+        return theirs
+    return tuple((column, above, cost * weight + later.get((column, above), 0)) for column, above, cost in mine)
 
 
 def kind(bound: Bound) -> type:

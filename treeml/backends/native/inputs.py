@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treeml.backends.contract import Limits
 from treeml.backends.native.goals import NativeObjective, centred, floor, in_64_bits, kind, limit_of
 from treeml.problem.problem import Goal, Problem
-from treeml.problem.terms import LeafErrors, Purity, Used
+from treeml.problem.terms import LeafErrors, Loss, Purity, Used
 
 if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import ThresholdSolver
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SAFE = Fraction(1, 2**30)  # of the value: how far above a limit lies if costs are rounded
 ELSEWHERE = ("kernel", "hand_over", "upper", "enough")  # options that a search in C does not get as they are
+SECOND_THREAD_POLL = 100  # milliseconds between two polls beside a thread of Python, which each poll has to wait for
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
 
@@ -59,10 +60,11 @@ def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
     support, forbidden = problem.bound_on("Support", ">="), forbidden_features(problem)
     counts = (support is not None and support > 1) or objective.column_cost is not None
     return Conditions(
-        columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
+        columns=problem.feature_of_test,
         count=problem.count if counts else None,
-        forbidden=np.array([t.feature in forbidden for t in problem.tests], dtype=np.uint8) if forbidden else None,
+        forbidden=np.isin(problem.feature_of_test, list(forbidden)).astype(np.uint8) if forbidden else None,
         column_cost=objective.column_cost,
+        discounts=objective.discounts,
         leaf_limit=leaf_limit(problem),
         purity=purity_limit(problem),
     )
@@ -98,12 +100,27 @@ def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSo
         return ThresholdSolver(
             problem,
             targets=centred(loss.targets),
-            weight=loss.weight,
+            weight=loss.weight * objective.factor,
             beside=objective.beside or 0.0,
+            sides=_sides(loss),
             count=problem.count,
             forbidden=forbidden,
+            fees=objective.column_cost,
         )
-    return ThresholdSolver(problem, cost=_cost(problem, objective), count=problem.count, forbidden=forbidden)
+    return ThresholdSolver(
+        problem,
+        cost=_cost(problem, objective),
+        count=problem.count,
+        forbidden=forbidden,
+        fees=objective.column_cost,
+    )
+
+
+def _sides(loss: Loss) -> tuple[Fraction, Fraction] | None:
+    """The costs per unit of a target above and below what a leaf predicts; None for the squared loss."""
+    if loss.kind == "squared":
+        return None
+    return (loss.level, 1 - loss.level) if loss.kind == "quantile" else (Fraction(1), Fraction(1))
 
 
 def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
@@ -139,6 +156,8 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
     chosen = {name: int(value) for name, value in limits.options.items() if name not in ELSEWHERE}
     if "instructions" in chosen:
         chosen["kernel"] = chosen.pop("instructions")
+    if limits.is_over is not None:
+        chosen["poll_milliseconds"] = SECOND_THREAD_POLL
     settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
     return settings
 

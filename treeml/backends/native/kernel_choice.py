@@ -11,8 +11,9 @@ from typing import Any
 
 from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
 from treeml.backends.native.coupled.task import has_small_sums
+from treeml.backends.native.goals import is_whole
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Leaves, Loss, Predicted
+from treeml.problem.terms import Leaves, Loss, Predicted, TestCost
 
 FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
 FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster than searching every column
@@ -116,9 +117,11 @@ def can_take(problem: Problem) -> str | None:
         return "there are no rows"
     for goal in problem.goals:
         for _, term in goal.sum.parts:
-            if isinstance(term, Loss) and term.kind != "squared":
-                return f"it has no {term.kind} loss"
-            if not isinstance(term, Predicted | Leaves | Loss):
+            if isinstance(term, Loss) and term.kind != "squared" and not is_whole(problem):
+                return f"the sums of its {term.kind} loss do not fit in 64 bits"
+            if isinstance(term, TestCost) and (type(term) is not TestCost or min(term.costs, default=0) < 0):
+                return f"it does not take {term.phrase}" if type(term) is not TestCost else "a test has a negative cost"
+            if not isinstance(term, Predicted | Leaves | Loss | TestCost):
                 return f"it has no {type(term).__name__} in a goal"
     for bound in problem.bounds:
         others = bound.sum.kinds() - _BOUNDS

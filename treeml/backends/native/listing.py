@@ -9,33 +9,30 @@ docs/listing.md says which trees count as different.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
-from math import gcd
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.contract import Deadline, Refusal
-from treeml.backends.native.goals import MOST, NativeObjective, at_most, centred, floor, kind, objective_of, scaled_cost
+from treeml.backends.contract import Deadline
+from treeml.backends.native.coupled.task import LimitedSum, limited_sums, normal_form, restrictions
+from treeml.backends.native.goals import at_most, floor, scaled_cost
+from treeml.backends.native.guides import Guides
 from treeml.backends.native.inputs import forbidden_features, is_impossible, leaf_limit, purity_limit
-from treeml.backends.native.refusals import refusals as solver_refusals
-from treeml.native.sets import DEEPEST, MEMORY, TIME, LeafModel, SetsStopped, TreeLimits, TreeSets
-from treeml.problem.constants import exact_squares
+from treeml.backends.native.listing_refusals import coupling_bounds, is_goal, predicted_bounds
+from treeml.backends.native.listing_units import ListingUnits
+from treeml.native.sets import DEEPEST, MEMORY, TIME, LimitedSums, SetsStopped, TreeLimits, TreeSets
 from treeml.problem.evaluate import evaluate_goals
-from treeml.problem.neighbors import least_from
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Problem
 from treeml.problem.reduce import reduce
 from treeml.problem.shapes import deepest
-from treeml.problem.terms import Predicted
 from treeml.problem.tree import Leaf, Node, Split
 
-FINEST = 40  # bits after the point of rounded costs
 MOST_EXAMINED = 20_000  # trees that are evaluated one by one because rounding cannot decide about them
-MOST_BITS = 2**31  # tests times rows
 SHARES = (Fraction(1), Fraction(1, 4), Fraction(1, 16), Fraction(1, 64), Fraction(0))  # of a slack that is too large
 
 
@@ -60,65 +57,6 @@ class Reached:
     exhausted: bool = False  # there are no further trees
 
 
-GOALS = frozenset({"Predicted", "Leaves", "TestCost", "Loss", "Custom"})
-BOUNDS = frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"})
-
-
-def listing_refusals(problem: Problem) -> Iterator[Refusal]:
-    """Why the trees of a problem cannot be listed, in sentences.
-
-    This asks for less than `native` can solve: its search for coupled requirements lists no trees.
-    """
-    found = [*_goal_refusals(problem), *_bound_refusals(problem)]
-    yield from found
-    if not found:
-        yield from solver_refusals(problem.asking(problem.goals, _without(problem, _predicted(problem))))
-    if problem.given_bits is None and len(problem.tests) * problem.rows > MOST_BITS:
-        yield Refusal("the size", "the answers to all tests do not fit in memory", "take fewer cuts")
-
-
-def _goal_refusals(problem: Problem) -> Iterator[Refusal]:
-    for goal in problem.goals:
-        for name in sorted(goal.sum.kinds() - GOALS):
-            yield Refusal(f"the goal {goal.text}", f"trees are listed by goals that add up over leaves, not by {name}")
-    if problem.classes and not any("Predicted" in goal.sum.kinds() for goal in problem.goals):
-        yield Refusal(
-            "the goal",
-            "`list` needs a goal that depends on predictions: otherwise any class would do in any leaf",
-            "add a second goal: `then minimize errors`",
-        )
-
-
-def _bound_refusals(problem: Problem) -> Iterator[Refusal]:
-    for bound in problem.bounds:
-        feature = f"the requirement {bound.name}" if bound.name else "a requirement"
-        instead = "list the trees without it, and keep those that meet it: trees.where(...)"
-        if len(bound.sum.parts) != 1 or not bound.sum.kinds() <= BOUNDS:
-            names = ", ".join(sorted(bound.sum.kinds()))
-            because = f"`list` cannot bound {names}: a requirement has to hold leaf by leaf, or limit the size"
-            yield Refusal(feature, because, instead)
-        elif kind(bound) is Predicted and not _is_goal(problem, bound):
-            yield Refusal(feature, "`list` bounds a sum over the predictions only if the same sum is the goal", instead)
-
-
-def _is_goal(problem: Problem, bound: Bound) -> bool:
-    """Is the bounded sum, from above, a positive multiple of the only goal?"""
-    goal = problem.goals[0].sum if len(problem.goals) == 1 else None
-    if goal is None or goal.kinds() != {"Predicted"} or bound.sense == "=":
-        return False
-    theirs, mine = scaled_cost(goal), at_most(bound)
-    assert theirs is not None
-    return mine[0] * theirs[0] > 0 and np.array_equal(mine[1], theirs[1])
-
-
-def _predicted(problem: Problem) -> list[Bound]:
-    return [bound for bound in problem.bounds if kind(bound) is Predicted]
-
-
-def _without(problem: Problem, bounds: list[Bound]) -> tuple[Bound, ...]:
-    return tuple(bound for bound in problem.bounds if not any(bound is other for other in bounds))
-
-
 class TreeListing:
     """The trees of one problem. `extend` counts; `total`, `tree` and the kernel itself (`sets`) then know them."""
 
@@ -128,9 +66,16 @@ class TreeListing:
             self.problem, self._lift = reduce(problem, tests=False)
         else:
             self.problem, self._lift = reduce(problem)
-        self.units = _Units(self.problem)
+        self.units = ListingUnits(self.problem)
         self.limits = _tree_limits(self.problem, self.units, memory or 0)
         self._most = _bounded_value(self.problem)
+        found, excluded = limited_sums(coupling_bounds(self.problem))
+        self.coupled = list(
+            found.values()
+        )  # also limits that every tree meets: whether labels are free depends on the spec
+        self.excluded = excluded or restrictions(self.coupled)[1]  # a requirement that no labels of the rows meet
+        self._limited: LimitedSums | None = None
+        self._lower = 0  # no tree within the limited sums costs less
         self.examined: list[int] = []  # numbers of trees behind those that surely belong, evaluated one by one
         self.sure = 0  # trees of the kernel that surely belong
         self.reached = Reached()
@@ -145,7 +90,7 @@ class TreeListing:
 
     def _made(self) -> TreeSets:
         problem = self.problem
-        feature = np.array([test.feature for test in problem.tests], dtype=np.int32)
+        feature = problem.feature_of_test
         apart = [each.kind == "binary" for each in problem.features]
         group = np.array([-1 if apart[number] else number for number in feature], dtype=np.int32)
         allowed = ~np.isin(feature, sorted(forbidden_features(problem)))
@@ -158,7 +103,32 @@ class TreeListing:
             column=feature[allowed],
             group=None if self.style == "treefarms" else group[allowed],
             column_cost=self.units.column_cost,
+            limited=self._limited,
         )
+
+    def _guide(self, deadline: Deadline) -> None:
+        """Choose the guides of limited sums, before the kernel is made."""
+        if not self.coupled or self._limited is not None:
+            return
+        sums = np.stack([each.cost for each in self.coupled])
+        low, high = tuple(each.low for each in self.coupled), tuple(each.high for each in self.coupled)
+        allowed = ~np.isin([test.feature for test in self.problem.tests], sorted(forbidden_features(self.problem)))
+        free = not all(_follows_goal(each, self.units.cost) for each in self.coupled)
+        bits = self.problem.bits[allowed]
+        reach = self.units.reach(self.limits)
+        guides = Guides(partial(self._combined, bits), self.units.cost, reach, sums, low, high, bits, deadline)
+        self._limited = LimitedSums(sums, low, high, guides.factors(), free)
+        self._lower = guides.lower
+
+    def _combined(self, bits: NDArray[np.bool_], cost: NDArray[np.int64], factor: int) -> TreeSets:
+        """The trees of a guide: those of other costs, without limited sums."""
+        problem, columns = self.problem, self.units.column_cost
+        model = replace(self.units.leaf_model(False), cost=cost)
+        limits = replace(self.limits, price=factor * self.limits.price, leaves=0)
+        feature = np.array([test.feature for test in problem.tests], dtype=np.int32)
+        column = feature[~np.isin(feature, sorted(forbidden_features(problem)))]
+        paid = None if columns is None else factor * columns
+        return TreeSets(bits, model, limits, count=problem.count, column=column, column_cost=paid)
 
     def statistics(self) -> dict[str, int]:
         """Those of the kernel; none if its memory was not even enough to begin."""
@@ -196,17 +166,18 @@ class TreeListing:
         numbers = [self._lift(Split(int(test), Leaf(), Leaf())) for test in self.tests]
         return np.array([each.test for each in numbers if isinstance(each, Split)], dtype=np.int64)
 
-    def histogram(self) -> list[tuple[Fraction, int]]:
-        """Values of the first goal with their numbers of trees, the best first."""
+    def histogram(self, first: int | None = None) -> list[tuple[Fraction, int]]:
+        """Values of the first goal with their numbers of trees, the best first; of the first trees only, if given."""
         counts: dict[Fraction, int] = {}
-        left = self.sure
+        first = self.total if first is None else first
+        left = min(self.sure, first)
         for cost, trees in zip(self.sets.costs, self.sets.counts, strict=True):
             taken = min(left, trees)
             left -= taken
             if taken:
                 value = self.units.value(cost)
                 counts[value] = counts.get(value, 0) + taken
-        for number in self.examined:
+        for number in self.examined[: max(0, first - self.sure)]:
             value = evaluate_goals(self.asked, self.tree_of_kernel(number))[0]
             counts[value] = counts.get(value, 0) + 1
         return sorted(counts.items())
@@ -225,7 +196,10 @@ class TreeListing:
         """Count the trees within the slack, or so many that the best `most` are known."""
         self.sure, self.examined, self.reached = 0, [], Reached()
         try:
-            if is_impossible(self.problem, {"depth": self.limits.depth, "leaves": self._fewest_leaves()}):
+            self._guide(deadline)
+            if self.excluded is not None or is_impossible(
+                self.problem, {"depth": self.limits.depth, "leaves": self._fewest_leaves()}
+            ):
                 self.reached = Reached(exhausted=True)
             elif slack is None:
                 assert most is not None
@@ -236,6 +210,21 @@ class TreeListing:
             self.sure, self.examined = 0, []
             self.reached = Reached(self.reached.best, None, _reason(stopped))
         return self.reached
+
+    def recount(self, deadline: Deadline) -> None:
+        """Count the same trees again, after making them took too much memory."""
+        if self.reached.limit is None and not self.reached.exhausted:
+            return
+        self._sets = None
+        limit = self.reached.limit
+        if limit is None:
+            limit = self._capped(self.units.greatest(self.limits))
+        try:
+            self._build(self.units.budget(limit), deadline, 1.0)
+            self._settle(limit, deadline)
+        except SetsStopped as stopped:
+            self.sure, self.examined = 0, []
+            self.reached = Reached(self.reached.best, None, _reason(stopped))
 
     def _fewest_leaves(self) -> int:
         leaves = self.problem.bound_on("Leaves", "<=")
@@ -325,18 +314,21 @@ class TreeListing:
         top = self.units.budget(self._capped(self.units.greatest(self.limits)))
         if low > top:
             return None
-        plain = not self.limits.leaves and not self.units.error
+        if self.coupled:
+            low = max(low, self._lower)
+        plain = not self.limits.leaves and not self.units.error and not self.coupled
         if plain and (self.units.objective.loss is not None or not _has_leaf_conditions(self.problem)):
             return self.units.value(low)
-        # With a limit on leaves, or a requirement on each of them, the best listed tree may cost more than that.
-        step = 1
+        # With a limit on leaves, a requirement on each of them, or one on all predictions, the best listed tree may be
+        # more expensive than that.
+        step = 1 if not self.coupled else max(1, top >> 12)
         while True:
             self._build(min(low, top), deadline, 1.0)
             if self.sets.costs:
                 break
             if low >= top:
                 return None
-            low, step = low + step, step * 2
+            low, step = low + step, -(-step * 8 // 5) if self.coupled else step * 2
         first = self.sets.costs[0]
         if not self.units.error:
             return self.units.value(first)
@@ -369,8 +361,9 @@ def _reason(stopped: SetsStopped) -> str:
 def _bounded_value(problem: Problem) -> Fraction | None:
     """The largest value of the goal that a requirement on the same sum of predictions allows."""
     values = []
-    for bound in _predicted(problem):
-        assert _is_goal(problem, bound), "listing_refusals refuses other requirements on predictions"
+    for bound in predicted_bounds(problem):
+        if not is_goal(problem, bound):
+            continue
         goal = problem.goals[0].sum
         theirs, (factor, _, limit) = scaled_cost(goal), at_most(bound)
         assert theirs is not None
@@ -378,7 +371,15 @@ def _bounded_value(problem: Problem) -> Fraction | None:
     return min(values, default=None)
 
 
-def _tree_limits(problem: Problem, units: _Units, memory: int) -> TreeLimits:
+def _follows_goal(limited: LimitedSum, cost: NDArray[np.int64]) -> bool:
+    """Is the label that costs least also the best one for the limit? Then other labels are of no use."""
+    plain, steps, _ = normal_form(cost)
+    if not steps or not np.array_equal(plain, limited.cost):
+        return False
+    return (limited.low if steps > 0 else limited.high) is None
+
+
+def _tree_limits(problem: Problem, units: ListingUnits, memory: int) -> TreeLimits:
     depth = min(deepest(problem), DEEPEST)
     leaves, support = problem.bound_on("Leaves", "<="), problem.bound_on("Support", ">=")
     fewest = 1 if support is None else max(1, -floor(-support))
@@ -386,133 +387,6 @@ def _tree_limits(problem: Problem, units: _Units, memory: int) -> TreeLimits:
     if problem.max_depth is not None and problem.max_depth < 0:
         depth = problem.max_depth
     return TreeLimits(depth, most, min(fewest, 2**60), units.price, memory)
-
-
-class _Units:
-    """The goals in the integers of the kernel: value = (cost * step + shift) / scale + constant."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.objective: NativeObjective = objective_of(problem)
-        self.step, self.shift, self.error, self.grain = 1, 0, 0, 0
-        self.scale, self.constant = Fraction(self.objective.scale), self.objective.constant
-        self.price = 0
-        self.column_cost: NDArray[np.int64] | None = None
-        self.most_predicted = 2**58  # all leaves together cost no more, without their prices
-        if self.objective.loss is not None and self.objective.beside is None:
-            self._whole_loss()
-        elif self.objective.loss is not None or self.objective.custom is not None:
-            self._rounded()
-        else:
-            self._classes()
-
-    def _classes(self) -> None:
-        goal, problem = self.objective, self.problem
-        cost = goal.cost
-        if cost is None:
-            cost = np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
-        least = cost.min(axis=1, keepdims=True) if cost.size else cost[:, :1]
-        cost = cost - least
-        columns = None if goal.column_cost is None else np.asarray(goal.column_cost, dtype=np.int64)
-        numbers = [int(goal.price), int(np.gcd.reduce(cost, axis=None)) if cost.size else 0]
-        numbers += [] if columns is None else [int(each) for each in columns]
-        self.step, self.shift = gcd(*numbers) or 1, int(least.sum())
-        self.cost, self.price = cost // self.step, int(goal.price) // self.step
-        self.column_cost = None if columns is None else columns // self.step
-        self.most_predicted = int(self.cost.max(axis=1, initial=0).astype(object).sum())
-
-    def _whole_loss(self) -> None:
-        goal = self.objective
-        assert goal.loss is not None
-        unit = goal.loss.level.denominator if goal.loss.kind == "quantile" else 1
-        self.scale *= unit
-        self.price = int(goal.price) * unit
-        if goal.column_cost is not None:
-            self.column_cost = np.asarray(goal.column_cost, dtype=np.int64) * unit
-
-    def _rounded(self) -> None:
-        """Everything is rounded down to 2^-grain: a tree costs less than `error` units more than it seems."""
-        goal, problem = self.objective, self.problem
-        if goal.loss is not None and goal.loss.kind != "squared":
-            raise OverflowError("its integers do not fit in 64 bits")
-        columns = goal.column_cost if goal.column_cost is not None else ()
-        rows = int(problem.count.sum())
-        beside = Fraction(goal.price) * problem.rows + rows * sum((Fraction(each) for each in columns), Fraction(0))
-        if goal.loss is not None:
-            targets = centred(goal.loss.targets)
-            most: Fraction = Fraction(sum(exact_squares(column, goal.loss.weight) for column in targets.T))
-            if most > MOST or most * int(goal.loss.weight.sum()) > 2**120:
-                raise OverflowError("its integers do not fit in 64 bits")
-        else:
-            assert goal.custom is not None
-            most = 2 * abs(Fraction(goal.custom.function(np.arange(problem.rows)))) + 1
-        room = floor(Fraction(MOST) / max(Fraction(1), most + beside))
-        self.grain = min(FINEST, max(0, room.bit_length() - 1))
-        self.scale *= 2**self.grain
-        if goal.loss is not None:
-            self.most_predicted = floor(most * 2**self.grain) + 1
-        self.price = floor(Fraction(goal.price) * 2**self.grain)
-        if goal.column_cost is not None:
-            self.column_cost = np.array([floor(Fraction(each) * 2**self.grain) for each in columns], dtype=np.int64)
-        leaves = min(problem.rows, 2 ** min(deepest(problem), 40))
-        self.error = 2 * leaves + (rows * len(columns) if goal.column_cost is not None else 0)
-
-    def leaf_model(self, last: bool) -> LeafModel:
-        goal = self.objective
-        if goal.custom is not None:
-            return LeafModel("custom", custom=self._custom(goal.custom.function))
-        if goal.loss is None:
-            return LeafModel(cost=self.cost, last=last, limit=leaf_limit(self.problem), purity=_purity(self.problem))
-        weight = goal.loss.weight * goal.factor
-        targets = centred(goal.loss.targets)
-        if goal.loss.kind == "squared":
-            return LeafModel("squared", targets, weight, grain=self.grain)
-        level = goal.loss.level if goal.loss.kind == "quantile" else Fraction(1, 2)
-        above, below = level.numerator, level.denominator - level.numerator
-        return LeafModel("quantile", targets, weight, above, below)
-
-    def _custom(self, function: Callable[[Any], float]) -> Callable[[NDArray[np.int32]], int]:
-        def cost(rows: NDArray[np.int32]) -> int:
-            value = Fraction(function(np.asarray(rows, dtype=np.intp)))
-            if value < 0:
-                raise ValueError("`list` needs leaf costs that are never negative")
-            return floor(value * 2**self.grain)
-
-        return cost
-
-    def value(self, cost: int) -> Fraction:
-        """The value of the first goal."""
-        total = cost * self.step + self.shift
-        goal = self.objective
-        if goal.first_weighs > 1:
-            total = (total - goal.later_least) // goal.first_weighs
-        return Fraction(total) / self.scale + self.constant
-
-    def budget(self, limit: Fraction) -> int:
-        """The greatest cost of trees whose first goal is at most this."""
-        goal, most = self.objective, floor((limit - self.constant) * self.scale)
-        if goal.first_weighs > 1:
-            most = most * goal.first_weighs + goal.later_most
-        return max(-1, min((most - self.shift) // self.step, 2**60))
-
-    def greatest(self, limits: TreeLimits) -> Fraction:
-        """A value that no tree exceeds."""
-        leaves = min(self.problem.rows, 2 ** min(limits.depth, 60))
-        total = self.price * leaves + 2 * self.error
-        if self.column_cost is not None:
-            total += int(self.column_cost.sum()) * int(self.problem.count.sum())
-        return self.value(total + self.most_predicted) + 1 / self.scale
-
-
-def _purity(problem: Problem) -> tuple[NDArray[np.int64], int, int] | None:
-    """Weights of classes, and the least share of the heaviest one as a fraction that leaves can have, of 64 bits."""
-    limit = purity_limit(problem)
-    if limit is None:
-        return None
-    weight, share = limit
-    whole = max(1, int(weight.sum()))
-    share = share if share > 1 else least_from(share, whole, whole) or share
-    return weight, share.numerator, share.denominator
 
 
 def _has_leaf_conditions(problem: Problem) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import inf, isfinite
+from math import inf, isfinite, lcm
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.backends.native.coded_columns import CodedColumns
 from treeml.native.numeric import NumericSolver, Outcome, options
@@ -26,18 +27,36 @@ class ThresholdSolver:
         targets: Any = None,
         weight: Any = None,
         beside: float = 0.0,
+        sides: tuple[Fraction, Fraction] | None = None,
         count: Any = None,
         forbidden: frozenset[int] = frozenset(),
+        fees: Sequence[int | Fraction] | NDArray[np.int64] | None = None,
     ) -> None:
+        """The costs of classes, or targets with the squared loss; `sides` makes that an absolute or quantile loss, with
+        these costs per unit of a target above and below what a leaf predicts. `fees`: the cost of testing each feature.
+        """
         self.problem = problem
         self.columns = CodedColumns(problem, forbidden)
         self._solver = NumericSolver(self.columns.codes(), count)
-        self._squared = targets is not None
         self._slack = Fraction(0)
-        if targets is not None:
+        self._steps = 1  # of the solver per unit of the objective: a quantile loss counts in steps of its level
+        if sides is not None:
+            self._steps = lcm(*(side.denominator for side in sides))
+            up, down = (int(side * self._steps) for side in sides)
+            self._solver.quantile(targets, weight, up, down)
+        elif targets is not None:
             self._solver.targets(targets, weight, beside)
         else:
             self._solver.costs(cost)
+        self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
+
+    def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:
+        """Passes on the fee of every column; returns how far rounding may be off, over all rows."""
+        unit, features = self._solver.unit * self._steps, [column.feature for column in self.columns.columns]
+        exact = {feature: Fraction(fees[feature]) * unit for feature in features}
+        self._solver.fees(np.array(features), np.array([round(exact[feature]) for feature in features]))
+        off = sum((abs(fee - round(fee)) for fee in exact.values()), Fraction(0))
+        return off * int(self.problem.count.sum())
 
     def solve(
         self,
@@ -56,7 +75,7 @@ class ThresholdSolver:
         options: Mapping[str, int] | None = None,
     ) -> Found:
         settings = dict(options or {})
-        unit = self._solver.unit
+        unit = self._solver.unit * self._steps
         settings["support"] = support
         price = Fraction(leaf_price) * unit
         settings["leaf_price"] = round(price)
@@ -72,8 +91,10 @@ class ThresholdSolver:
         self._solver.start(None if start is None else self.columns.to_columns(*start))
         table = _initial_values()
         self._solver.set(**settings)
-        self._slack = self._solver.slack + 2 * abs(price - round(price)) * min(
-            leaves or self.problem.rows, self.problem.rows
+        self._slack = (
+            self._solver.slack
+            + 2 * self._doubt
+            + 2 * abs(price - round(price)) * min(leaves or self.problem.rows, self.problem.rows)
         )
         try:
             watch = None if on_progress is None else self._watch(on_progress)
@@ -85,18 +106,18 @@ class ThresholdSolver:
         self._solver.interrupt()
 
     def _watch(self, on_progress: Callable[[float, Any, Any], bool | None]) -> Callable[[float, Any, int], bool | None]:
-        unit, slack = self._solver.unit, self._slack
-
         def watch(seconds: float, value: int | None, bound: int) -> bool | None:
-            below = Fraction(bound - slack) / unit if self._squared else bound
-            if value is None:
-                return on_progress(seconds, None, below)
-            return on_progress(seconds, Fraction(value) / unit if self._squared else value, below)
+            below = self._in_units(bound - self._slack)
+            return on_progress(seconds, None if value is None else self._in_units(value), below)
 
         return watch
 
+    def _in_units(self, value: int | Fraction) -> int | Fraction:
+        unit = self._solver.unit * self._steps
+        return value if unit == 1 else Fraction(value) / unit
+
     def _found(self, outcome: Outcome) -> Found:
-        unit, slack = outcome.unit, self._slack
+        slack = self._slack
         value, bound = outcome.value, outcome.bound if outcome.status == "optimal" else outcome.bound - slack
         tree = outcome.tree
         test, left, right, label = self.columns.to_tests(tree) if tree is not None else ([], [], [], [])
@@ -104,13 +125,13 @@ class ThresholdSolver:
         return Found(
             outcome.status,
             outcome.stop,
-            None if value is None else (Fraction(value) / unit if self._squared else value),
-            Fraction(bound) / unit if self._squared else bound,
+            None if value is None else self._in_units(value),
+            self._in_units(bound),
             arrays[0],
             arrays[1],
             arrays[2],
             arrays[3],
-            Fraction(slack) / unit,
+            Fraction(slack) / (outcome.unit * self._steps),
             self._solver.statistics(),
             outcome.kernel,
         )

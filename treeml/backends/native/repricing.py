@@ -43,7 +43,7 @@ def repricing(problem: Problem, limits: Limits, rows: NDArray[np.intp]) -> Repri
             solver[0].reprice(costs[kept])
         else:
             bits = np.ascontiguousarray(problem.bits[:, kept])
-            features = np.array([test.feature for test in problem.tests], dtype=np.int32)
+            features = problem.feature_of_test
             conditions = Conditions(columns=features, count=problem.count if counted else None)
             solver.append(Repriced(bits, ClassCosts(costs[kept]), conditions))
         begin = None if start is None else flat_tree(start)

@@ -179,6 +179,8 @@ class NativeRun:
 
     def progress(self, objective: NativeObjective, value: Any, bound: Any) -> bool:
         """Reports a value and a bound of the search; False stops it."""
+        if self.limits.is_over is not None and self.limits.is_over():
+            return False
         if value is None or not self.problem.goals or not self.tells:
             return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
         reached = self.first_goal(objective, Fraction(value), objective.later_least)

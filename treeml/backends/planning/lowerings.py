@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Depth, Largest, Sum
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -46,6 +46,7 @@ def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]
     return smaller, Step("; ".join(said), around)
 
 
+@once
 def spread(problem: Problem) -> Problem:
     """Replace `largest(a, b) <= limit` by `a <= limit` and `b <= limit`."""
     if not any(map(_spreads, problem.bounds)):

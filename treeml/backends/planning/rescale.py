@@ -20,7 +20,7 @@ from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.grid import Grid
 from treeml.problem.magnitudes import added
 from treeml.problem.neighbors import SHORT, alike, beside, simplest_between
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.shapes import depth_without_answers, depth_without_bounds, leaves_at
 from treeml.problem.terms import Depth, Leaves, Purity, Ratio, Sum, Term
 from treeml.problem.tree import Node
@@ -41,6 +41,7 @@ class Rescaled:
     prices: tuple[Price | None, ...] = ()
 
 
+@once
 def rescaled(problem: Problem, carries: Carries | None) -> Rescaled:
     """The rescaled problem; the problem itself if all its numbers are small enough."""
     sentences: list[str] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends.contract import Capabilities, Option, Stop
 from treeml.backends.solvers.clause_backend import CLAUSES_CARRY, CONFLICTS, ClauseBackend, open_solver, prepare
 from treeml.backends.solvers.clause_files import write_wcnf
 from treeml.backends.solvers.solver_backend import BOUNDS, EXPLAIN, GOALS
+from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
@@ -25,6 +26,10 @@ MARGIN = Option(
     1,
     "the fewest of all rows on either side of every test; other trees are not searched, so nothing is proved",
     low=1,
+)
+
+NOT_FOR_COUPLED = (
+    "maxsat is not for requirements that couple the leaves: native, cpsat and mip prove such specs much sooner"
 )
 
 
@@ -60,6 +65,12 @@ class MaxSatBackend(ClauseBackend):
         "write": Option(str, "", "a file to write the weighted clauses to (.wcnf)"),
         "explain": EXPLAIN,
     }  # fmt: skip
+
+    def remark(self, problem: Problem, options: Mapping[str, Any]) -> str:
+        from treeml.backends.native.coupled.requirements import is_coupled  # imported here: start-up time
+
+        said = super().remark(problem, options)
+        return f"{said}; {NOT_FOR_COUPLED}" if is_coupled(problem) else said
 
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         # imported here: start-up time

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 LARGEST_GOAL = 10**9  # the largest goal that solvers with floats prove to its last unit
 # Solvers accept rows and integrality within a tolerance of 1e-7; up to this size that is less than one unit of a row.
 LARGEST_ROW = 10**6
+NODE_FORMULATIONS = ("flow", "binoct", "aggregated")  # over the nodes of a complete tree
 
 
 class MipBackend(SolverBackend):
@@ -63,14 +64,21 @@ class MipBackend(SolverBackend):
         writes=(".lp", ".mps"),
         keeps_memory=True,
         carries=Carries(LARGEST_SUM, LARGEST_GOAL, LARGEST_SHARE),
-        variants=("formulation = flow", "formulation = binoct", "presolve = false", "solver = scip"),
-        aliases=("scip", "highs", "gurobi", "cplex", "milp", "ilp"),
+        variants=(
+            "formulation = flow",
+            "formulation = binoct",
+            "formulation = aggregated",
+            "presolve = false",
+            "solver = scip",
+        ),
+        aliases=("scip", "highs", "gurobi", "cplex", "milp", "ilp", "flowoct", "bendersoct", "odtlearn"),
     )
     options: ClassVar[Mapping[str, Option]] = {
         "solver": Option(str, "highs", "which solver", ("highs", "scip", "gurobi")),
         "formulation": Option(
-            str, "auto", "cover: states of rows; flow: flows of rows to leaves; binoct: as published, to compare with",
-            ("auto", "cover", "flow", "binoct"),
+            str, "auto", "cover: states of rows; flow: flows of rows to leaves; binoct: as published, with the bits of "
+            "thresholds; aggregated: like binoct, with a variable for every test",
+            ("auto", "cover", "flow", "binoct", "aggregated"),
         ),
         "presolve": PRESOLVE,
         "nodes": Option(int, 0, "a limit in nodes of the search, to repeat a run; 0: none", low=0),
@@ -87,7 +95,7 @@ class MipBackend(SolverBackend):
             flow_columns,
             flow_encoding,
         )
-        from treeml.backends.solvers.encodings.mip.binoct import class_weights
+        from treeml.backends.solvers.encodings.mip.aggregated import class_weights
         from treeml.backends.solvers.engines import gurobi
         from treeml.backends.task.node_questions import read_questions
 
@@ -97,17 +105,17 @@ class MipBackend(SolverBackend):
         whole = is_whole(options)
         low, high = form_range(task.goal, problem, task)
         huge = max(abs(low), abs(high)) > LARGEST_GOAL
-        if huge and (wanted in ("flow", "binoct") or couples(task) or not options.get("presolve", True)):
+        if huge and (wanted in NODE_FORMULATIONS or couples(task) or not options.get("presolve", True)):
             raise Unsupported(
                 "a goal of this size",
                 "with floats a solver cannot prove the last unit of it",
                 "use cpsat, which counts exactly",
             )
         _refuse_large_rows(problem, task)
-        if wanted in ("flow", "binoct"):
+        if wanted in NODE_FORMULATIONS:
             check_node_model(task)
             flow_encoding(problem, task)
-            if wanted == "binoct":
+            if wanted != "flow":
                 class_weights(problem, task, read_questions(problem, binary=True))
             choice = EncodingChoice(wanted, f"asked for; about {flow_columns(problem, task):,} columns")
         else:
@@ -131,6 +139,7 @@ class MipBackend(SolverBackend):
     def run(self, search: SolveState, encoding: str, start: Node | None) -> Stop:
         # imported here: start-up time
         from treeml.backends.solvers.encodings.cover.cover_search import solve_cover
+        from treeml.backends.solvers.encodings.mip.aggregated import build_aggregated
         from treeml.backends.solvers.encodings.mip.binoct import build_binoct
         from treeml.backends.solvers.encodings.mip.flow import build_flow
         from treeml.backends.solvers.encodings.mip.mip_search import search_nodes
@@ -157,7 +166,7 @@ class MipBackend(SolverBackend):
             return search.no_tree(Evidence("counting", "the depth limit is negative"))
         questions = read_questions(problem, binary=True)
         search.begin_with(first_trees(questions, task, limits.deadline))
-        build = build_binoct if encoding == "binoct" else build_flow
+        build = {"binoct": build_binoct, "aggregated": build_aggregated}.get(encoding, build_flow)
         return search_nodes(search, build(problem, task, questions, limits.deadline), run, write if path else None)
 
 

@@ -112,6 +112,10 @@ class SolverBackend(BackendBase):
             said.append(f"{self.word} {choice.encoding}: {choice.because}")
         return ("at depth 1: " if deepens else "") + "; then ".join(dict.fromkeys(said))
 
+    def encoding_note(self, encoding: str) -> str:
+        """Which of its models the back-end has built, for the notes of the answer."""
+        return f"{self.name} solved the model that its documentation calls `{encoding}` ({self.word} = {encoding})"
+
     def solve(
         self,
         problem: Problem,
@@ -127,7 +131,7 @@ class SolverBackend(BackendBase):
         def once(task: IntegerTask, begin: Node | None) -> Answer:
             choice = self.choose_encoding(problem, task, limits.options)
             search = SolveState(problem, task, limits, on_progress, began)
-            search.notes.append(f"{self.word} {choice.encoding}")
+            search.notes.append(self.encoding_note(choice.encoding))
             if limits.memory is not None:
                 search.notes.append(f"memory: {self.memory_note(limits.options)}")
             return search.answer(self._run(search, choice.encoding, begin))

@@ -124,15 +124,15 @@ BACKENDS = (
     ),
     CodeEntry(
         "B530",
-        "a sweep needs a package that is not installed",
-        "A sweep on several machines is run by Dask, which is not part of the basic installation.",
+        "a cluster needs a package that is not installed",
+        "A sweep or a solve on several machines is run by Dask, which is not part of the basic installation.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://host:8786",
         "Install what the help names.",
     ),
     CodeEntry(
         "B531",
         "there is no cluster at this address",
-        "No Dask scheduler answered.",
+        "No Dask scheduler answered, or it has no workers.",
         "treeml sweep spec.tml --set price=0..1 --cluster tcp://nowhere:8786",
         "Start a scheduler and workers, and give the address that it prints.",
     ),

@@ -346,6 +346,15 @@ DATA = (
         "Use data with the same classes.",
     ),
     CodeEntry(
+        "D466",
+        "a quotient has no value for some predictions",
+        "A quotient of two sums has a value only if the denominator is positive, or if both sums are 0, which counts "
+        "as 0 in a goal and as met in a requirement.",
+        'maximize ratio(count(predicted = "yes", actual = "yes"), count(predicted = "yes", actual = "no"))',
+        "Divide by a sum that contains the numerator, such as all rows with this prediction, or multiply it out in a "
+        "requirement.",
+    ),
+    CodeEntry(
         "D471",
         "a row lacks a column that the tree asks about",
         "To predict, the tree needs the columns that its splits test.",
@@ -386,6 +395,20 @@ DATA = (
         "The tree compares this column with numbers.",
         'tree.predict([{"age": "old"}])',
         "Give a number.",
+    ),
+    CodeEntry(
+        "D477",
+        "the rows already have a column of this name",
+        "`treeml predict` writes its columns beside those of the file, and names must be different.",
+        'treeml predict tree.json rows.csv        # rows.csv has a column "leaf"',
+        "Rename the column, or write the predictions alone: `--only`.",
+    ),
+    CodeEntry(
+        "D478",
+        "the model does not have what is asked for",
+        "A forest has no single path for a row, and a tree that predicts numbers has no probabilities of classes.",
+        "treeml predict forest.json rows.csv --reasons",
+        "Leave the option out. The probabilities of a forest are the shares of its votes.",
     ),
     CodeEntry(
         "D479",
@@ -478,5 +501,12 @@ DATA = (
         " them, and the fewest errors that any tree has.",
         "x,label\n1,yes\n1,no",
         "Clean the rows, or use finer cuts.",
+    ),
+    CodeEntry(
+        "D499",
+        "results of different problems are on one page",
+        "Values, times and proofs can be compared only between answers to the same specification with the same rows.",
+        "treeml report heart.json compas.jsonl -o page.html",
+        "Make a page for each. If the specification or the data changed in between, solve and compare again.",
     ),
 )

@@ -152,6 +152,20 @@ SYNTAX = (
         'Name the data inside a specification: `data "heart.csv"`.',
     ),
     CodeEntry(
+        "S120",
+        "a line is written as in another tool",
+        "Options of other packages and statements of other languages have counterparts here, which the message names.",
+        "predict disease\nmaximize accuracy\nsubject to depth <= 3",
+        "Write what the message shows: `require depth <= 3`. `treeml check --fix` does it if the meaning is the same.",
+    ),
+    CodeEntry(
+        "S121",
+        "a column name needs backquotes",
+        "A name with spaces, hyphens or other signs stands in backquotes, so that its end is clear.",
+        "predict blood pressure",
+        "Write `` predict `blood pressure` ``.",
+    ),
+    CodeEntry(
         "S150",
         "an option of the command line cannot be read",
         "`--with`, `--within`, `--gap`, `--seed` and `--threads` take what stands in a `solve` statement.",

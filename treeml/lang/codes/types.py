@@ -128,7 +128,8 @@ TYPES = (
         "two statements exclude each other",
         "`satisfy` asks for any tree and an objective for the best; `margin` belongs to an ensemble, and an "
         "ensemble is "
-        "chosen by its `margin`; `start` and `improve` begin with one tree, and `list` looks at all of them.",
+        "chosen by its `margin`; `start` and `improve` begin with one tree, and `list` looks at all of them; costs are "
+        "stated by class or by row.",
         "maximize accuracy\nsatisfy",
         "Remove one of the two.",
     ),
@@ -155,10 +156,40 @@ TYPES = (
         "Remove one of the two statements.",
     ),
     CodeEntry(
+        "T320",
+        "a discount for tests does not fit",
+        "Columns that are tested together are at least two, and a test costs no more after another one than by itself.",
+        "cost test scan after x_ray = 100",
+        "State the full price, too: `cost test scan = 250`.",
+    ),
+    CodeEntry(
+        "T321",
+        "a measure that can only be reported",
+        "Some familiar measures are not sums over rows or leaves, so no back-end can prove which tree is best by them.",
+        'maximize auc("yes")',
+        'Optimize what the message names, and write `report measures, auc("yes")` to see the value.',
+    ),
+    CodeEntry(
         "T330",
         "an amount of memory cannot be read",
         "Memory is a number of bytes, or a number with `KB`, `MB`, `GB` or their binary kin.",
         "treeml solve spec.tml --memory lots",
         "Write `--memory 500MB` or `--memory 2GB`.",
+    ),
+    CodeEntry(
+        "T331",
+        "there is nothing of this kind to tune",
+        "`treeml tune --price` adds a price per leaf to a goal that has none, and `--tolerance` changes the limits on "
+        "fairness gaps that the spec has.",
+        "treeml tune plain.tml --tolerance 0..20%        # plain.tml bounds no gap",
+        "Add the statement that the help shows, or vary a param: `--set name=0..20%`.",
+    ),
+    CodeEntry(
+        "T332",
+        "the measure to choose by is not known on unseen rows",
+        "Sizes are compared by a measure that validation reports: accuracy, the mean losses of numbers, or a share "
+        "among the goals and requirements of the spec.",
+        "treeml tune plain.tml --measure leaves",
+        "Use one of the measures that the note lists.",
     ),
 )

@@ -12,8 +12,8 @@
 
 enum { BLOCK = 1 << 18, TABLE = 1 << 12, OUT_OF_MEMORY = 2 };
 /* A set of depth two that is needed more often than this becomes a claim; otherwise it is recomputed where it is
-   needed, which takes less room. Checkers remember some of the last sets that they recomputed. */
-enum { INLINE_USES = 4 };
+   needed, which takes less room. At depth 4 most sets are needed twice: two tests in either order. */
+enum { INLINE_USES = 2 };
 
 /* Zeroed memory that lives as long as the handle; leaves by longjmp if there is none. */
 void *certify_make (treeml_certify *c, size_t count, size_t size) {
@@ -54,17 +54,17 @@ static void index_rows (treeml_certify *c, const int64_t *cuts) {
   c->words = (rows + 63) / 64;
   c->first = certify_make (c, families + 1, sizeof *c->first);
   c->yes = certify_make (c, families, sizeof *c->yes);
-  c->only_pairs = 1;
+  c->deepest = 2;
   for (size_t f = 0; f < families; f++) {
     c->first[f + 1] = c->first[f] + cuts[f];
-    c->only_pairs &= cuts[f] == 1;
+    c->deepest = cuts[f] == 1 ? c->deepest : 1;
     if (cuts[f] != 1)
       continue;
     c->yes[f] = certify_make (c, c->words, sizeof **c->yes);
     for (size_t row = 0; row < rows; row++)
       c->yes[f][row / 64] |= (uint64_t) (c->place[f * rows + row] <= 0) << row % 64;
   }
-  if (!c->only_pairs) {
+  if (c->deepest < 2) {
     c->order = certify_make (c, families * rows, sizeof *c->order);
     int32_t *start = certify_make (c, (size_t) c->first[families] + 3, sizeof *start);
     for (size_t f = 0; f < families; f++)
@@ -112,7 +112,7 @@ treeml_certify *treeml_certify_create (const int32_t *place, const int64_t *cuts
   c->listed = certify_make (c, (size_t) rows, sizeof *c->listed);
   c->table = certify_make (c, TABLE, sizeof (certify_node *));
   c->table_size = TABLE;
-  if (c->only_pairs)
+  if (c->deepest == 2)
     certify_index_pairs (c);
   return c;
 }
@@ -142,12 +142,14 @@ int treeml_certify_limits (treeml_certify *c, int32_t depth, int32_t leaves, int
   while (c->seen_room < 4 * (size_t) c->families)
     c->seen_room *= 2;
   c->seen = certify_make (c, c->seen_room, sizeof *c->seen);
+  c->seen_family = certify_make (c, c->seen_room, sizeof *c->seen_family);
   for (size_t i = 0; i < sizeof c->side / sizeof *c->side; i++)
     if (i < 2 * (size_t) (depth + 1) || i >= 2 * CERTIFY_DEPTH + 2)
       c->side[i] = certify_make (c, c->words, sizeof **c->side);
-  for (int32_t i = 3; i <= depth; i++) {
+  for (int32_t i = c->deepest + 1; i <= depth; i++) {
     c->columns[i] = certify_make (c, (size_t) c->families, sizeof **c->columns);
     c->cut[i] = certify_make (c, (size_t) c->rows + 1, sizeof **c->cut);
+    c->cut_end[i] = certify_make (c, (size_t) c->rows + 1, sizeof **c->cut_end);
     c->moved[i] = certify_make (c, (size_t) c->rows + 1, sizeof **c->moved);
   }
   return 0;
@@ -204,7 +206,7 @@ static int64_t final_entries (const treeml_certify *c, const certify_claim *clai
     qsort (entries, (size_t) claim->entry_count, 6 * sizeof *entries, by_test);
   for (int64_t i = 0; i < claim->entry_count; i++) {
     int64_t *next = entries + 6 * i, *last = kept ? entries + 6 * (kept - 1) : NULL;
-    if (last && c->only_pairs && last[1] + 1 == next[0] && !memcmp (last + 2, next + 2, 4 * sizeof *last))
+    if (last && c->deepest == 2 && last[1] + 1 == next[0] && !memcmp (last + 2, next + 2, 4 * sizeof *last))
       last[1] = next[1];
     else
       memmove (entries + 6 * kept++, next, 6 * sizeof *next);
@@ -218,21 +220,20 @@ static void write_claim (treeml_certify *c, const certify_claim *claim) {
     longjmp (c->failed, 1);
   int64_t count = final_entries (c, claim, entries);
   add_text (c, claim->depth, ' ');
-  if (c->leaves)
-    add_text (c, claim->leaves, ' ');
+  add_text (c, c->leaves ? claim->leaves : 0, ' ');
   add_text (c, claim->bound, ' ');
   add_text (c, claim->path_size, ' ');
   for (int32_t i = 0; i < claim->path_size; i++)
     add_text (c, claim->path[i], ' ');
   add_text (c, count, count ? ' ' : '\n');
-  c->recomputed += claim->depth <= 2;
+  c->recomputed += claim->depth <= c->deepest;
   for (int64_t i = 0; i < count; i++)
     for (int j = 0; j < 6; j++)
       if (c->leaves || j < 2 || j > 3) {
         int64_t number = entries[6 * i + j];
         add_text (c, number, i + 1 == count && j == 5 ? '\n' : ' ');
         if (j > 3 && number == CERTIFY_RECOMPUTE)
-          c->recomputed += entries[6 * i + 1] - entries[6 * i] + 1;
+          c->recomputed += c->deepest == 2 ? entries[6 * i + 1] - entries[6 * i] + 1 : 1;
       }
   memory_release (entries);
 }
@@ -260,7 +261,7 @@ int treeml_certify_text (treeml_certify *c, const char **text, int64_t *size, in
   c->text_size = 0;
   c->claims_written = c->recomputed = 0;
   for (int64_t i = 0; i <= c->root; i++) {
-    int64_t inline_uses = c->claims[i].depth <= 2 ? INLINE_USES : 0;
+    int64_t inline_uses = c->claims[i].depth <= c->deepest ? INLINE_USES : 0;
     c->claims[i].number = c->claims[i].uses > inline_uses ? c->claims_written++ : -1;
     if (c->claims[i].number >= 0)
       write_claim (c, &c->claims[i]);

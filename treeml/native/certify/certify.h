@@ -46,8 +46,8 @@ typedef struct {
 
 /* A column in the order in which a claim tries them. */
 typedef struct {
-  int64_t score;
-  int32_t family;
+  int64_t score; /* of a double: 1 if it splits the other way around */
+  int32_t family, double_of;
 } certify_column;
 
 typedef struct certify_block {
@@ -60,7 +60,8 @@ typedef struct treeml_certify {
   int64_t rows, families, tests, channels;
   int64_t price, support;
   int32_t depth, leaves; /* leaves 0: not limited */
-  int squared, only_pairs;
+  int squared;
+  int32_t deepest;      /* what checkers recompute: 2 if every family is one test, otherwise 1 */
   const int32_t *place; /* families x rows */
   int64_t *first;       /* the first test of every family, and the number of tests */
   int64_t *vector;      /* rows x channels */
@@ -86,9 +87,10 @@ typedef struct treeml_certify {
   volatile int interrupted;
   uint64_t *side[2 * (CERTIFY_DEPTH + 2)]; /* two sets for every depth, and two for depth two */
   certify_column *columns[CERTIFY_DEPTH + 1];
-  int32_t *cut[CERTIFY_DEPTH + 1];
+  int32_t *cut[CERTIFY_DEPTH + 1], *cut_end[CERTIFY_DEPTH + 1];
   int64_t *moved[CERTIFY_DEPTH + 1];
-  uint64_t *seen; /* hashes of the splits of a set */
+  uint64_t *seen;       /* hashes of the splits of a set */
+  int32_t *seen_family; /* twice the family, and whether the hash is that of the no side */
   size_t seen_room;
   /* memory and the answer */
   certify_block *blocks;
@@ -121,8 +123,8 @@ void *certify_make (treeml_certify *, size_t count, size_t size);
 void certify_index_pairs (treeml_certify *);
 int64_t certify_leaf (const treeml_certify *, const int64_t *sum);
 int64_t certify_leaf_of (treeml_certify *, const uint64_t *set, int64_t *lines);
-/* The least cost, or a number from `cap` on if that costs more. */
-int64_t certify_depth_two (treeml_certify *, const uint64_t *set, int depth, int leaves, int64_t cap);
+/* The least cost of a tree of a depth that checkers recompute. */
+int64_t certify_recompute (treeml_certify *, const uint64_t *set, int depth, int leaves);
 
 /* search.c */
 void certify_take_side (const treeml_certify *, const uint64_t *from, int64_t family, int32_t cut, int yes,

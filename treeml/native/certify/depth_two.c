@@ -1,9 +1,11 @@
 /* The exact best tree of depth at most two on a set of rows, as the checkers recompute it.
 
-   Where every column is one test, the costs of all pairs of tests are added up row by row. Otherwise every first cut is
-   tried, with the best second cuts by a pass over the sorted rows; cuts are skipped that cannot be better. */
+   Where every column is one test, the costs of all pairs of tests are added up row by row. Otherwise checkers recompute
+   trees with one test only, by a pass over the sorted rows of every column. */
 
 #include "certify/certify.h"
+
+#include "common/bits.h"
 
 #include <string.h>
 
@@ -27,7 +29,7 @@ static int64_t sum_rows (const treeml_certify *c, const uint64_t *set, int32_t *
   *lines = 0;
   for (size_t w = 0; w < c->words; w++)
     for (uint64_t left = set[w]; left; left &= left - 1) {
-      size_t row = 64 * w + (size_t) __builtin_ctzll (left);
+      size_t row = 64 * w + (size_t) lowest_bit (left);
       for (int64_t i = 0; i < c->channels; i++)
         sum[i] += c->vector[row * (size_t) c->channels + (size_t) i];
       *lines += c->count[row];
@@ -52,7 +54,7 @@ void certify_index_pairs (treeml_certify *c) {
     int64_t yes = 0;
     int same = 0;
     for (size_t w = 0; w < c->words; w++)
-      yes += __builtin_popcountll (own[w] = c->yes[f][w]);
+      yes += count_bits (own[w] = c->yes[f][w]);
     if (2 * yes > c->rows || (2 * yes == c->rows && (own[0] & 1))) {
       for (size_t w = 0; w < c->words; w++)
         own[w] = ~own[w] & (w + 1 == c->words ? last : ~(uint64_t) 0);
@@ -217,62 +219,14 @@ static int64_t best_stump (const treeml_certify *c, const uint64_t *set, const i
   return best;
 }
 
-/* The best tree with a cut of this column at the root, if it costs less than `best`. The value at a cut, less the cost
-   of the rows that have moved since, bounds the value at a later cut. */
-static int64_t best_family (treeml_certify *c, uint64_t *side[2], int64_t f, int leaves, int64_t best) {
-  const int32_t *order = c->order + f * c->rows, *place = c->place + f * c->rows;
-  int64_t skip = -1, cuts = c->first[f + 1] - c->first[f];
-  for (int64_t i = 0; i < c->rows;) {
-    int32_t at = place[order[i]];
-    int moved = 0;
-    for (; i < c->rows && place[order[i]] == at; i++) {
-      size_t row = (size_t) order[i];
-      uint64_t bit = side[1][row / 64] & (uint64_t) 1 << row % 64;
-      if (bit) {
-        side[0][row / 64] |= bit, side[1][row / 64] ^= bit, moved = 1;
-        skip -= c->loss[row];
-      }
-    }
-    if (!moved || at >= cuts || (skip >= 0 && c->support == 1 && !c->squared))
-      continue;
-    int64_t one[2], two[2] = {0, 0}, lines[2], size[2], sum[2][CERTIFY_CHANNELS];
-    for (int s = 0; s < 2; s++) {
-      size[s] = sum_rows (c, side[s], c->listed, sum[s], &lines[s]);
-      one[s] = certify_leaf (c, sum[s]);
-    }
-    if (!size[1] || lines[0] < c->support || lines[1] < c->support)
-      continue;
-    int64_t value = one[0] + one[1];
-    if (leaves > 2) {
-      for (int s = 0; s < 2; s++)
-        two[s] = best_stump (c, side[s], sum[s], lines[s]);
-      value = least (value, least (two[0] + one[1], one[0] + two[1]));
-    }
-    if (leaves > 3)
-      value = least (value, two[0] + two[1]);
-    best = least (best, value);
-    skip = value - best;
-  }
-  return best;
-}
-
-int64_t certify_depth_two (treeml_certify *c, const uint64_t *set, int depth, int leaves, int64_t cap) {
+int64_t certify_recompute (treeml_certify *c, const uint64_t *set, int depth, int leaves) {
   int64_t sum[CERTIFY_CHANNELS + 1], lines, size = sum_rows (c, set, c->listed, sum, &lines);
   int64_t best = certify_leaf (c, sum);
   if (lines < c->support && c->support > 1)
     return CERTIFY_LIMIT;
   if (!depth || leaves == 1 || !size)
     return best;
-  if (c->only_pairs)
+  if (c->deepest == 2)
     return least (best, best_pair (c, size, sum, lines, depth > 1 && leaves > 2, leaves));
-  if (depth == 1)
-    return least (best, best_stump (c, set, sum, lines));
-  best = least (best, cap);
-  for (int64_t f = 0; f < c->families; f++) {
-    uint64_t *side[2] = {c->side[2 * CERTIFY_DEPTH + 2], c->side[2 * CERTIFY_DEPTH + 3]};
-    memset (side[0], 0, c->words * sizeof **side);
-    memcpy (side[1], set, c->words * sizeof **side);
-    best = best_family (c, side, f, leaves, best);
-  }
-  return best;
+  return least (best, best_stump (c, set, sum, lines));
 }

@@ -4,6 +4,7 @@
    on the two sides that add up; it looks for them first among what is known (`known_bound`), then by recursion. */
 
 #include "certify/certify.h"
+#include "common/bits.h"
 #include "common/clock.h"
 
 #include <stdlib.h>
@@ -46,7 +47,7 @@ void certify_take_side (const treeml_certify *c, const uint64_t *from, int64_t f
   for (size_t w = 0; w < c->words; w++) {
     uint64_t kept = 0;
     for (uint64_t left = from[w]; left; left &= left - 1) {
-      size_t row = 64 * w + (size_t) __builtin_ctzll (left);
+      size_t row = 64 * w + (size_t) lowest_bit (left);
       kept |= (left & -left) & -(uint64_t) ((place[row] <= cut) == yes);
     }
     to[w] = kept;
@@ -57,7 +58,7 @@ static int64_t lines_of (const treeml_certify *c, const uint64_t *set) {
   int64_t lines = 0;
   for (size_t w = 0; w < c->words; w++)
     for (uint64_t left = set[w]; left; left &= left - 1)
-      lines += c->count[64 * w + (size_t) __builtin_ctzll (left)];
+      lines += c->count[64 * w + (size_t) lowest_bit (left)];
   return lines;
 }
 
@@ -67,10 +68,10 @@ static int64_t lost (const treeml_certify *c, const uint64_t *theirs, const uint
   for (size_t w = 0; w < c->words && total <= most; w++) {
     uint64_t left = theirs[w] & ~ours[w];
     if (c->same_loss)
-      total += (int64_t) c->same_loss * __builtin_popcountll (left);
+      total += (int64_t) c->same_loss * count_bits (left);
     else
       for (; left && total <= most; left &= left - 1)
-        total += c->loss[64 * w + (size_t) __builtin_ctzll (left)];
+        total += c->loss[64 * w + (size_t) lowest_bit (left)];
   }
   return total;
 }
@@ -172,7 +173,7 @@ static int64_t code_of (treeml_certify *c, certify_node *node, int is_same) {
   if (node->claim < 0)
     add_claim (c, node, node->lower, NULL, 0);
   int64_t code = node->claim + CERTIFY_CLAIM;
-  return node->depth <= 2 && is_same ? -code : code;
+  return node->depth <= c->deepest && is_same ? -code : code;
 }
 
 /* The bound of a node less the rows that it has more; a least number of rows per leaf needs a superset, squares a
@@ -193,7 +194,7 @@ static evidence known_bound (treeml_certify *c, const part *p, int64_t wanted) {
   if (best.bound >= wanted)
     return best;
   certify_node *own = find_node (c, p, hash_of (c, p));
-  if (own && own->lower > best.bound && (p->depth <= 2 || own->claim >= 0))
+  if (own && own->lower > best.bound && (p->depth <= c->deepest || own->claim >= 0))
     best = (evidence) {own->lower, code_of (c, own, 1)};
   if (own && (own->exact || best.bound >= wanted))
     return best;
@@ -202,7 +203,7 @@ static evidence known_bound (treeml_certify *c, const part *p, int64_t wanted) {
     int left = alike ? COMPARED_ALIKE : COMPARED;
     certify_node *node = alike ? *newest_alike (c, p) : c->newest[p->depth];
     for (; node && left-- && best.bound < wanted; node = alike ? node->older_alike : node->older) {
-      int64_t bound = node->depth > 2 && node->claim < 0 ? 0 : similar (c, node, p, best.bound + 1);
+      int64_t bound = node->depth > c->deepest && node->claim < 0 ? 0 : similar (c, node, p, best.bound + 1);
       if (bound > best.bound) {
         best.bound = bound;
         chosen = node;
@@ -264,20 +265,21 @@ static void prove_sides (treeml_certify *c, draft *d, const part side[2], eviden
       found[!s] = (evidence) {c->price, CERTIFY_TRIVIAL};
 }
 
-/* One test, for the whole range of leaves or, if that is not enough, for every number of leaves of the yes side. */
-static void cover_test (treeml_certify *c, draft *d, int64_t test, const part side[2]) {
+/* Tests that split the set alike, for the whole range of leaves or, if that is not enough, for every number of leaves
+   of the yes side. */
+static void cover_test (treeml_certify *c, draft *d, int64_t test, int64_t last, const part side[2]) {
   evidence found[2];
   int64_t most = c->leaves ? d->of->leaves - 1 : 1, before = d->target;
   int attained = d->attained;
   if (!c->leaves || most == 1) {
     prove_sides (c, d, side, found);
-    add_entry (c, d, (int64_t[]) {test, test, 1, 1}, found[0].code, found[1].code);
+    add_entry (c, d, (int64_t[]) {test, last, 1, 1}, found[0].code, found[1].code);
     return;
   }
   part wide[2] = {side[0], side[1]};
   prove_sides (c, d, wide, found);
   if (d->target == before) {
-    add_entry (c, d, (int64_t[]) {test, test, 1, most}, found[0].code, found[1].code);
+    add_entry (c, d, (int64_t[]) {test, last, 1, most}, found[0].code, found[1].code);
     return;
   }
   d->target = before;
@@ -287,7 +289,7 @@ static void cover_test (treeml_certify *c, draft *d, int64_t test, const part si
     for (int s = 0; s < 2; s++)
       extend (&narrow[s], d->of, side[s].set, test, !s, s ? d->of->leaves - leaves : leaves);
     prove_sides (c, d, narrow, found);
-    add_entry (c, d, (int64_t[]) {test, test, leaves, leaves}, found[0].code, found[1].code);
+    add_entry (c, d, (int64_t[]) {test, last, leaves, leaves}, found[0].code, found[1].code);
   }
 }
 
@@ -295,6 +297,7 @@ static void cover_test (treeml_certify *c, draft *d, int64_t test, const part si
 typedef struct {
   int64_t family, count;
   int32_t *cut;   /* the place of the last row on the yes side */
+  int32_t *alike; /* the last place that splits the set as the cut does */
   int64_t *moved; /* cost of the rows on the yes side of each cut */
 } column_cuts;
 
@@ -323,7 +326,7 @@ static void cover_cuts (treeml_certify *c, draft *d, const column_cuts *cuts, in
   int64_t at = low + (high - low) / 2, from = at, to = at;
   cut_sides (c, d, cuts, at, side);
   if (!simple) {
-    cover_test (c, d, first + cuts->cut[at], side);
+    cover_test (c, d, first + cuts->cut[at], first + cuts->alike[at], side);
     cover_cuts (c, d, cuts, low, at - 1, given);
     cover_cuts (c, d, cuts, at + 1, high, given);
     return;
@@ -353,7 +356,7 @@ static void cover_cuts (treeml_certify *c, draft *d, const column_cuts *cuts, in
 
 static void cover_column (treeml_certify *c, draft *d, int64_t family) {
   const int32_t *place = c->place + family * c->rows, *order = c->order + family * c->rows;
-  column_cuts cuts = {family, 0, c->cut[d->of->depth], c->moved[d->of->depth]};
+  column_cuts cuts = {family, 0, c->cut[d->of->depth], c->cut_end[d->of->depth], c->moved[d->of->depth]};
   int64_t total = 0, tests = c->first[family + 1] - c->first[family], lines = 0, all = lines_of (c, d->of->set);
   int32_t last = -1;
   for (int64_t i = 0; i < c->rows; i++) {
@@ -362,6 +365,7 @@ static void cover_column (treeml_certify *c, draft *d, int64_t family) {
       continue;
     if (last >= 0 && place[row] != last && last < tests && lines >= c->support && all - lines >= c->support) {
       cuts.cut[cuts.count] = last;
+      cuts.alike[cuts.count] = (int32_t) (place[row] < tests ? place[row] : tests) - 1;
       cuts.moved[cuts.count++] = total;
     }
     last = place[row];
@@ -382,27 +386,28 @@ static int by_score (const void *a, const void *b) {
   return x->score != y->score ? (x->score < y->score ? -1 : 1) : (x->family > y->family) - (x->family < y->family);
 }
 
-static uint64_t canonical_hash (const treeml_certify *c, const uint64_t *set, const uint64_t *yes) {
+static uint64_t canonical_hash (const treeml_certify *c, const uint64_t *set, const uint64_t *yes, int *flip) {
   size_t w = 0;
   while (w < c->words && !set[w])
     w++;
-  int flip = w < c->words && (yes[w] & (set[w] & -set[w]));
+  *flip = w < c->words && (yes[w] & (set[w] & -set[w]));
   uint64_t hash = 0;
   for (w = 0; w < c->words; w++) {
-    hash = (hash ^ (flip ? yes[w] ^ set[w] : yes[w])) * 0xff51afd7ed558ccdu;
+    hash = (hash ^ (*flip ? yes[w] ^ set[w] : yes[w])) * 0xff51afd7ed558ccdu;
     hash ^= hash >> 29;
   }
   return hash | 1;
 }
 
-/* The columns with a test that splits the set, without those that split it as an earlier one does. */
-static size_t rank_columns (treeml_certify *c, const draft *d, certify_column *columns) {
+/* The columns with a test that splits the set; from `doubles` on those that split it as an earlier one does. */
+static size_t rank_columns (treeml_certify *c, const draft *d, certify_column *columns, size_t *doubles) {
   size_t kept = 0, room = c->seen_room;
   uint64_t *seen = c->seen, *yes = c->side[2 * d->of->depth], *no = c->side[2 * d->of->depth + 1];
   memset (seen, 0, room * sizeof *seen);
+  *doubles = (size_t) c->families;
   for (int64_t f = 0; f < c->families; f++) {
     if (c->first[f + 1] - c->first[f] != 1) {
-      columns[kept++] = (certify_column) {-1, (int32_t) f};
+      columns[kept++] = (certify_column) {-1, (int32_t) f, -1};
       continue;
     }
     certify_take_side (c, d->of->set, f, 0, 1, yes);
@@ -410,17 +415,35 @@ static size_t rank_columns (treeml_certify *c, const draft *d, certify_column *c
     int64_t lines[2], cost = certify_leaf_of (c, yes, &lines[0]) + certify_leaf_of (c, no, &lines[1]);
     if (lines[0] < c->support || lines[1] < c->support)
       continue;
-    uint64_t hash = canonical_hash (c, d->of->set, yes);
+    int flip;
+    uint64_t hash = canonical_hash (c, d->of->set, yes, &flip);
     size_t at = hash & (room - 1);
     while (seen[at] && seen[at] != hash)
       at = (at + 1) & (room - 1);
-    if (seen[at])
+    if (seen[at]) {
+      columns[--*doubles] = (certify_column) {flip != (c->seen_family[at] & 1), (int32_t) f, c->seen_family[at] / 2};
       continue;
+    }
     seen[at] = hash;
-    columns[kept++] = (certify_column) {cost, (int32_t) f};
+    c->seen_family[at] = 2 * (int32_t) f + flip;
+    columns[kept++] = (certify_column) {cost, (int32_t) f, -1};
   }
   qsort (columns, kept, sizeof *columns, by_score);
   return kept;
+}
+
+/* A test that splits the set as another one does, or the other way around, has the same evidence. */
+static void cover_double (treeml_certify *c, draft *d, const certify_column *column) {
+  int64_t test = c->first[column->family], other = c->first[column->double_of], most = d->of->leaves;
+  for (size_t i = 0, count = d->count; i < count; i++) {
+    const int64_t *entry = d->entries + 6 * i;
+    if (entry[0] != other)
+      continue;
+    int64_t fewest = column->score && c->leaves ? most - entry[3] : entry[2];
+    int64_t larger = column->score && c->leaves ? most - entry[2] : entry[3];
+    int64_t codes[2] = {entry[column->score ? 5 : 4], entry[column->score ? 4 : 5]};
+    add_entry (c, d, (int64_t[]) {test, test, fewest, larger}, codes[0], codes[1]);
+  }
 }
 
 static evidence split (treeml_certify *c, const part *p, int64_t bound) {
@@ -432,7 +455,7 @@ static evidence split (treeml_certify *c, const part *p, int64_t bound) {
     d.attained = 1;
   } else {
     certify_column *columns = c->columns[p->depth];
-    size_t kept = rank_columns (c, &d, columns);
+    size_t doubles, kept = rank_columns (c, &d, columns, &doubles);
     for (size_t i = 0; i < kept; i++) {
       int64_t f = columns[i].family;
       c->stopped |= c->interrupted || clock_seconds () > c->deadline;
@@ -440,10 +463,12 @@ static evidence split (treeml_certify *c, const part *p, int64_t bound) {
         part side[2];
         column_cuts one = {.family = f, .cut = (int32_t[]) {0}};
         cut_sides (c, &d, &one, 0, side);
-        cover_test (c, &d, c->first[f], side);
+        cover_test (c, &d, c->first[f], c->first[f], side);
       } else
         cover_column (c, &d, f);
     }
+    for (size_t i = doubles; i < (size_t) c->families; i++)
+      cover_double (c, &d, &columns[i]);
   }
   certify_node *node = find_node (c, p, hash);
   if (!node)
@@ -460,13 +485,12 @@ static evidence prove (treeml_certify *c, const part *p, int64_t bound) {
     return (evidence) {c->price, CERTIFY_TRIVIAL};
   if (node && (node->exact || node->lower >= bound))
     return (evidence) {node->lower, code_of (c, node, 1)};
-  if (p->depth > 2)
+  if (p->depth > c->deepest)
     return split (c, p, bound);
   if (!node)
     node = add_node (c, p, hash_of (c, p));
-  node->lower = certify_depth_two (c, p->set, p->depth, p->leaves, bound);
-  node->exact = c->only_pairs || node->lower < bound;
-  node->claim = -1; /* a claim about less may exist; the new one says more */
+  node->lower = certify_recompute (c, p->set, p->depth, p->leaves);
+  node->exact = 1;
   return (evidence) {node->lower, code_of (c, node, 1)};
 }
 
@@ -476,11 +500,11 @@ int64_t certify_root (treeml_certify *c, int64_t bound, int64_t *claim) {
     all[row / 64] |= (uint64_t) 1 << row % 64;
   part root = {.set = all, .depth = c->depth, .leaves = c->leaves ? c->leaves : CERTIFY_LEAVES};
   evidence found;
-  if (c->depth > 2)
+  if (c->depth > c->deepest)
     found = split (c, &root, bound);
   else {
     certify_node *node = add_node (c, &root, hash_of (c, &root));
-    int64_t value = certify_depth_two (c, root.set, root.depth, root.leaves, bound);
+    int64_t value = certify_recompute (c, root.set, root.depth, root.leaves);
     node->lower = value < bound ? value : bound;
     found = (evidence) {node->lower, add_claim (c, node, node->lower, NULL, 0) + CERTIFY_CLAIM};
   }

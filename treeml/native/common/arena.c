@@ -18,12 +18,12 @@ struct block {
    until they are used. */
 static struct block *take (size_t bytes, int zeroed) {
   const int pages = zeroed && bytes >= large;
-  char *begins = pages ? memory_allocate (1, bytes + header) : memory_reserve_aligned (header, bytes);
+  char *begins = pages ? memory_allocate (1, bytes + header) : memory_reserve (1, bytes + header);
   if (!begins)
     return NULL;
-  if (zeroed && !pages)
-    memset (begins, 0, bytes);
   struct block *block = (void *) (((uintptr_t) begins + header - 1) / header * header);
+  if (zeroed && !pages)
+    memset (block, 0, bytes);
   *block = (struct block) {bytes, begins};
   return block;
 }

@@ -17,6 +17,4 @@ void *memory_reserve (size_t count, size_t size) { return malloc (bytes_of (coun
 
 void *memory_resize (void *block, size_t count, size_t size) { return realloc (block, bytes_of (count, size)); }
 
-void *memory_reserve_aligned (size_t alignment, size_t bytes) { return aligned_alloc (alignment, bytes); }
-
 void memory_release (void *block) { free (block); }

@@ -11,8 +11,6 @@ void *memory_allocate (size_t count, size_t size);
 void *memory_reserve (size_t count, size_t size);
 /* Moves a block to one of another size; NULL leaves the old block as it was. */
 void *memory_resize (void *block, size_t count, size_t size);
-/* Memory with undefined contents at a multiple of `alignment`, of which `bytes` is a multiple. */
-void *memory_reserve_aligned (size_t alignment, size_t bytes);
 void memory_release (void *block);
 
 #endif

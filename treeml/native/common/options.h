@@ -32,7 +32,8 @@
   EVERY (memory, 1 << 16, UNLIMITED, UNLIMITED, "limit on allocated bytes") \
   EVERY (threads, 1, 256, 1, "most worker threads; goals and constraints without pair counts use one") \
   TESTS (cache, 1, UNLIMITED, UNLIMITED, "most sub-problems kept in the cache") \
-  TESTS (cache_kind, 0, 3, 1, "0 none, 1 hash of the row set, 2 hash of the path, 3 trie of paths") \
+  TESTS (cache_kind, 0, 4, 1, \
+         "0 none, 1 hash of the row set, 2 of the path, 3 trie of paths, 4 hash of the closed itemset") \
   TESTS (small_cache, 0, 1 << 26, 1 << 18, "most depth-two results kept; a power of two, 0 for none") \
   TESTS (wipe, 0, 3, 0, \
          "when memory is full keep: 0 the most reused, 1 those with most descendants, 2 only what is " \
@@ -59,9 +60,12 @@
   NUMBERS (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
+  NUMBERS (climb, 0, 1 << 30, 256, \
+           "deep trees: effort between two attempts to raise the lower bound, at first, in millions of rows swept; " \
+           "0: none") \
   NUMBERS (slack, 0, 1000, 50, "how far beyond the upper bound to solve a threshold, in percent of its open interval") \
-  TESTS (kernel, 0, 4, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 4 AVX-512 and AMX") \
-  NUMBERS_RANGE (kernel, 0, 3, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512") \
+  TESTS (kernel, 0, 5, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 4 AVX-512 and AMX, 5 NEON") \
+  NUMBERS_RANGE (kernel, 0, 5, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 5 NEON") \
   NUMBERS (cell, 0, 64, 0, "bits of a cell: 0 as few as the data allow, or 16, 32, 64") \
   EVERY (poll_milliseconds, 1, 1000, 20, "time between two calls of the progress function") \
   TESTS (seed, 0, UNLIMITED, 0, "seed of the random keys that identify row sets") \

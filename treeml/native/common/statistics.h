@@ -25,6 +25,7 @@
   TESTS_COUPLED (rows, "rows after taking out contradictory ones") \
   TESTS (unavoidable, "cost that no tree avoids") \
   NUMBERS (thresholds, "thresholds solved above depth two") \
+  NUMBERS (climbs, "targets that raised the lower bound of a deep tree") \
   NUMBERS (pairs, "sub-problems of depth two") \
   NUMBERS (cuts, "thresholds of depth two evaluated") \
   NUMBERS (sweeps, "columns swept for the best stump") \

@@ -65,10 +65,27 @@ void bounds_make_slots (struct search *search, int slots) {
   *store = (struct store) {.slots = slots};
 }
 
-/* The entry of a place, made if there is none; NULL if places as deep as this are not stored or memory is short. */
-static struct entry *entry_of (struct search *search, const struct place *place) {
-  struct store *store = &search->shared->store;
+/* What a place is stored under: its rows if they are few, because different tests often leave the same rows; otherwise
+   its literals. Columns that may be used once on a path make places with the same rows different. */
+static int key_of (const struct search *search, const struct place *place, struct place *key) {
+  const size_t bytes = (size_t) search->merged->words * sizeof *place->rows;
+  *key = (struct place) {.depth = place->depth, .literals = place->literals};
+  if (bytes <= sizeof key->literal && !search->used) {
+    key->literals = most_literals;
+    memcpy (key->literal, place->rows, bytes);
+    return 1;
+  }
   if (place->literals > most_literals)
+    return 0;
+  memcpy (key->literal, place->literal, sizeof key->literal);
+  return 1;
+}
+
+/* The entry of a place, made if there is none; NULL if places as deep as this are not stored or memory is short. */
+static struct entry *entry_of (struct search *search, const struct place *at) {
+  struct store *store = &search->shared->store;
+  struct place key, *place = &key;
+  if (!key_of (search, at, place))
     return NULL;
   if (2 * store->entry_count >= store->entry_room && !grow (search) && store->entry_count + 1 >= store->entry_room)
     return NULL;
@@ -85,25 +102,25 @@ static struct entry *entry_of (struct search *search, const struct place *place)
 
 /* Copies the stored bounds of the mask; the multipliers whose bounds are not stored. */
 static uint64_t recall (struct search *search, const struct place *place, uint64_t mask, int64_t *bounds) {
-  pthread_mutex_lock (&search->shared->lock);
+  lock_take (&search->shared->lock);
   const struct entry *entry = entry_of (search, place);
   const uint64_t missing = entry ? mask & ~entry->known : mask;
   for (int l = 0; entry && l < search->multipliers; l++)
     if ((mask & ~missing) >> l & 1)
       bounds[l] = entry->bound[l];
-  pthread_mutex_unlock (&search->shared->lock);
+  lock_leave (&search->shared->lock);
   return missing;
 }
 
 static void store (struct search *search, const struct place *place, uint64_t mask, const int64_t *bounds) {
-  pthread_mutex_lock (&search->shared->lock);
+  lock_take (&search->shared->lock);
   struct entry *entry = entry_of (search, place);
   for (int l = 0; entry && l < search->multipliers; l++)
     if (mask >> l & 1)
       entry->bound[l] = bounds[l];
   if (entry)
     entry->known |= mask;
-  pthread_mutex_unlock (&search->shared->lock);
+  lock_leave (&search->shared->lock);
 }
 
 static inline int64_t less (int64_t a, int64_t b) { return a < b ? a : b; }

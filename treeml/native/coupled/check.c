@@ -2,6 +2,8 @@
    two leaves of one class are removed, and sums, leaves, depth and counts are compared with the limits. */
 #include "coupled/search.h"
 
+#include "common/bits.h"
+
 #include <string.h>
 
 struct check {
@@ -92,7 +94,7 @@ static int add_up (struct check *check, int64_t node, int64_t level, int64_t sup
   int64_t count = 0;
   for (int64_t w = 0; w < words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
-      const int64_t row = 64 * w + __builtin_ctzll (rest);
+      const int64_t row = 64 * w + lowest_bit (rest);
       count += coupled->count[row];
       for (int32_t sum = 0; sum <= coupled->sums; sum++)
         totals[sum] += coupled->values[(sum * coupled->rows + row) * coupled->classes + check->to->label[node]];

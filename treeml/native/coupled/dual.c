@@ -28,7 +28,8 @@ static void program_start (struct linear_program *program, const struct planes *
   const int rows = planes->rows, count = planes->count, columns = count + 2 * rows;
   program->rows = rows + 1;
   program->columns = columns;
-  memset (program->cell, 0, sizeof program->cell);
+  for (int row = 0; row <= rows + 1; row++)
+    memset (program->cell[row], 0, ((size_t) columns + 1) * sizeof **program->cell);
   double *goal = program->cell[rows + 1];
   for (int i = 0; i < count; i++) {
     program->cell[0][i] = 1;

@@ -3,6 +3,8 @@
    them apart. */
 #include "coupled/search.h"
 
+#include "common/bits.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -224,7 +226,7 @@ static void sparse_form (const treeml_coupled *coupled, int64_t test, uint64_t *
   const uint64_t *column = coupled->columns + test * coupled->words;
   int64_t yes = 0;
   for (int64_t w = 0; w < coupled->words; w++)
-    yes += __builtin_popcountll (column[w]);
+    yes += count_bits (column[w]);
   *flipped = 2 * yes > coupled->rows || (2 * yes == coupled->rows && !(column[0] & 1));
   for (int64_t w = 0; w < coupled->words; w++)
     form[w] = *flipped ? ~column[w] : column[w];
@@ -295,7 +297,7 @@ static void answers_of_rows (const treeml_coupled *coupled, const uint64_t *form
   for (int32_t test = 0; test < coupled->merged.tests; test++)
     for (int64_t w = 0; w < coupled->words; w++)
       for (uint64_t rest = forms[test * coupled->words + w]; rest; rest &= rest - 1)
-        answers[(64 * w + __builtin_ctzll (rest)) * width + test / 64] |= (uint64_t) 1 << (test % 64);
+        answers[(64 * w + lowest_bit (rest)) * width + test / 64] |= (uint64_t) 1 << (test % 64);
 }
 
 /* Numbers the distinct rows; `representative` gets one of the caller's rows for each. */
@@ -323,7 +325,7 @@ static int list_answers (treeml_coupled *coupled, const uint64_t *answers, int64
   int64_t items = 0;
   for (int64_t row = 0; row < merged->rows; row++)
     for (int64_t w = 0; w < width; w++)
-      items += __builtin_popcountll (answers[representative[row] * width + w]);
+      items += count_bits (answers[representative[row] * width + w]);
   merged->columns =
       arena_allocate (arena, times ((size_t) merged->tests, (size_t) merged->words), sizeof *merged->columns);
   merged->first = arena_reserve (arena, (size_t) merged->rows + 1, sizeof *merged->first);
@@ -335,7 +337,7 @@ static int list_answers (treeml_coupled *coupled, const uint64_t *answers, int64
     merged->first[row] = items;
     for (int64_t w = 0; w < width; w++)
       for (uint64_t rest = answers[representative[row] * width + w]; rest; rest &= rest - 1) {
-        const int32_t test = (int32_t) (64 * w + __builtin_ctzll (rest));
+        const int32_t test = (int32_t) (64 * w + lowest_bit (rest));
         merged->items[items++] = test;
         merged->columns[test * merged->words + row / 64] |= (uint64_t) 1 << (row % 64);
       }

@@ -120,7 +120,7 @@ struct splits_task {
   const int32_t *order;
   struct box *box;
   struct choice *choice;
-  pthread_mutex_t lock; /* of the box and the choice */
+  thread_lock lock; /* of the box and the choice */
   atomic_int failed;
 };
 
@@ -130,13 +130,13 @@ static void offer_pair (struct search *search, struct splits_task *task, int32_t
   const size_t width = 1 + (size_t) search->requirements;
   for (size_t j = 0; j < width; j++)
     total[j] = vector_at (yes, at_yes)[j] + vector_at (no, at_no)[j];
-  pthread_mutex_lock (&task->lock);
+  lock_take (&task->lock);
   if (total[0] <= task->box->most) {
     memcpy (task->choice->yes, vector_at (yes, at_yes), width * sizeof *total);
     memcpy (task->choice->no, vector_at (no, at_no), width * sizeof *total);
     take (search, task->choice, task->box, total, test);
   }
-  pthread_mutex_unlock (&task->lock);
+  lock_leave (&task->lock);
 }
 
 static void try_split (struct search *search, void *argument, int32_t item) {
@@ -147,9 +147,9 @@ static void try_split (struct search *search, void *argument, int32_t item) {
   int64_t budgets[most_multipliers];
   if (atomic_load_explicit (&task->failed, memory_order_relaxed))
     return;
-  pthread_mutex_lock (&task->lock);
+  lock_take (&task->lock);
   const struct box box = *task->box;
-  pthread_mutex_unlock (&task->lock);
+  lock_leave (&task->lock);
   box_budgets (search, &box, budgets);
   const int both = enumerate_sides (search, task->place, task->order[item], budgets, sides, yes, no);
   if (both < 0)
@@ -169,7 +169,7 @@ static void try_split (struct search *search, void *argument, int32_t item) {
 static int try_splits (struct search *search, const struct place *place, struct box *box, struct choice *choice,
                        const int32_t *order) {
   struct splits_task task = {.place = place, .order = order, .box = box, .choice = choice};
-  if (pthread_mutex_init (&task.lock, NULL)) {
+  if (lock_make (&task.lock)) {
     search_out_of_memory (search);
     return 0;
   }
@@ -179,7 +179,7 @@ static int try_splits (struct search *search, const struct place *place, struct 
       try_split (search, &task, i);
   else
     team_run (search, try_split, &task, tests);
-  pthread_mutex_destroy (&task.lock);
+  lock_destroy (&task.lock);
   return !atomic_load (&task.failed);
 }
 

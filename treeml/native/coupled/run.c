@@ -391,7 +391,7 @@ static void finish (struct search *search) {
 static int solve_with_room (treeml_coupled *coupled) {
   struct search *search = arena_allocate (&coupled->arena, 1, sizeof *search);
   struct shared shared = {.store = {0}};
-  if (!search || pthread_mutex_init (&shared.lock, NULL)) {
+  if (!search || lock_make (&shared.lock)) {
     arena_release (&coupled->arena, search);
     return coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
   }
@@ -408,7 +408,7 @@ static int solve_with_room (treeml_coupled *coupled) {
   release_room (search);
   arena_release (&coupled->arena, shared.store.entries);
   arena_release (&coupled->arena, search);
-  pthread_mutex_destroy (&shared.lock);
+  lock_destroy (&shared.lock);
   return code;
 }
 
@@ -514,6 +514,5 @@ int treeml_coupled_tree (const treeml_coupled *coupled, int32_t *test, int32_t *
 }
 
 const char *treeml_coupled_kernel (const treeml_coupled *coupled) {
-  static const char *const names[] = {"none", "portable", "avx2", "avx512"};
-  return names[coupled ? coupled->kernel : 0];
+  return simd_name (coupled ? coupled->kernel : simd_none);
 }

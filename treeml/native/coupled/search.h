@@ -12,15 +12,14 @@
 #include "common/arena.h"
 #include "common/clock.h"
 #include "common/options.h"
+#include "common/platform.h"
 #include "common/sizes.h"
 #include "common/statistics.h"
 #include "common/wide.h"
 #include "simd/select.h"
 #include "solver/solver.h"
 
-#include <pthread.h>
-
-enum { most_sums = 8, most_classes = 32, most_multipliers = 24, most_literals = 8 };
+enum { most_sums = 60, most_classes = 32, most_multipliers = 24, most_literals = 8 };
 
 /* Sums of the given values, and the price of all leaves, stay below 2^58; scores at multipliers stay below
    LARGEST_SCORE; IMPOSSIBLE is the score of a part that cannot be a tree. */
@@ -145,7 +144,7 @@ struct store {
 
 /* What the threads of a search share. */
 struct shared {
-  pthread_mutex_t lock; /* of the store, and of the places of kept tables */
+  thread_lock lock; /* of the store, and of the places of kept tables */
   struct store store;
 };
 

@@ -2,9 +2,19 @@
    pair of tests, so one pass over a table gives the best tree of depth two at a multiplier. */
 #include "coupled/search.h"
 
+#include "common/bits.h"
+
 #include <string.h>
 
 /* Places. */
+
+/* A tree has no more leaves than rows, so with few rows left it is less deep than allowed. */
+static int32_t depth_of_rows (const struct merged *merged, const uint64_t *rows, int32_t most) {
+  int64_t count = 0;
+  for (int64_t w = 0; w < merged->words && count <= most; w++)
+    count += count_bits (rows[w]);
+  return count > most ? most : count > 1 ? (int32_t) count - 1 : 0;
+}
 
 void place_child (const struct search *search, const struct place *place, int32_t test, int side, uint64_t *rows,
                   struct place *child) {
@@ -15,6 +25,8 @@ void place_child (const struct search *search, const struct place *place, int32_
   *child = *place;
   child->rows = rows;
   child->depth--;
+  if (child->depth > 2)
+    child->depth = depth_of_rows (merged, rows, child->depth);
   if (child->literals++ >= most_literals)
     return; /* such places are not stored */
   const int32_t literal = 2 * test + side;
@@ -31,7 +43,7 @@ static int has_enough (const struct search *search, const uint64_t *rows) {
     if (rows[w] && !merged->counted)
       return 1;
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
-      const int64_t row = 64 * w + __builtin_ctzll (rest);
+      const int64_t row = 64 * w + lowest_bit (rest);
       count += merged->values[row * merged->channels + merged->channels - 1];
       if (count >= search->support)
         return 1;
@@ -91,7 +103,7 @@ void tables_release (treeml_coupled *coupled) {
   arena_release (arena, tables->root);
   arena_release (arena, tables->singles);
   arena_release (arena, tables->pairs);
-  *tables = (struct tables) {0};
+  memset (tables, 0, sizeof *tables);
 }
 
 /* Adds the channels of a row to all pairs of its tests, as (a, b) with a <= b. */
@@ -129,7 +141,7 @@ static void sum_rows (const struct merged *merged, const uint64_t *rows, int64_t
   memset (total, 0, (size_t) merged->channels * sizeof *total);
   for (int64_t w = 0; w < merged->words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
-      const int64_t *value = merged->values + (64 * w + __builtin_ctzll (rest)) * merged->channels;
+      const int64_t *value = merged->values + (64 * w + lowest_bit (rest)) * merged->channels;
       for (int32_t v = 0; v < merged->channels; v++)
         total[v] += value[v];
     }
@@ -146,7 +158,7 @@ static void count_rows (struct search *search, const uint64_t *rows, struct tabl
   memset (table->sums, 0, table_numbers (merged) * sum_bytes (merged));
   for (int64_t w = 0; w < merged->words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
-      const int64_t row = 64 * w + __builtin_ctzll (rest);
+      const int64_t row = 64 * w + lowest_bit (rest);
       if (merged->narrow)
         add_narrow_row (merged, row, table->sums);
       else
@@ -209,7 +221,7 @@ static table_pointer *reserve_slot (struct search *search, int32_t first, int32_
   const struct options *options = &search->coupled->options;
   /* Half of the memory stays free for bounds and lists. */
   const int64_t limit = options->table_memory < options->memory / 2 ? options->table_memory : options->memory / 2;
-  pthread_mutex_lock (&search->shared->lock);
+  lock_take (&search->shared->lock);
   table_pointer *slot = slot_of (search, first, second);
   if (slot && !atomic_load_explicit (slot, memory_order_relaxed)) {
     if (first >= 0 && (int64_t) (tables->bytes + bytes) > limit)
@@ -217,14 +229,14 @@ static table_pointer *reserve_slot (struct search *search, int32_t first, int32_
     else
       tables->bytes += bytes;
   }
-  pthread_mutex_unlock (&search->shared->lock);
+  lock_leave (&search->shared->lock);
   return slot;
 }
 
 static void return_bytes (struct search *search, size_t bytes) {
-  pthread_mutex_lock (&search->shared->lock);
+  lock_take (&search->shared->lock);
   search->coupled->merged.tables.bytes -= bytes;
-  pthread_mutex_unlock (&search->shared->lock);
+  lock_leave (&search->shared->lock);
 }
 
 /* The kept table of one or two tests answered with yes, made if there is room for it; otherwise NULL. */

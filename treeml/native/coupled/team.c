@@ -14,7 +14,7 @@ struct team {
 struct member {
   struct team *team;
   struct search *search;
-  pthread_t thread;
+  thread_handle thread;
   int started;
 };
 
@@ -44,13 +44,13 @@ void team_run (struct search *search, team_job job, void *task, int32_t count) {
   for (int i = 0; i < others; i++) {
     inform (search, &search->workers[i]);
     members[i] = (struct member) {.team = &team, .search = &search->workers[i]};
-    members[i].started = pthread_create (&members[i].thread, NULL, work, &members[i]) == 0;
+    members[i].started = thread_start (&members[i].thread, work, &members[i]) == 0;
   }
   struct member self = {.team = &team, .search = search};
   work (&self);
   for (int i = 0; i < others; i++) {
     if (members[i].started)
-      pthread_join (members[i].thread, NULL);
+      thread_join (&members[i].thread);
     const int64_t longest = search->statistics.longest_list, other = search->workers[i].statistics.longest_list;
     statistics_add (&search->statistics, &search->workers[i].statistics);
     search->statistics.longest_list = longest > other ? longest : other;

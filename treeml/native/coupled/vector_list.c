@@ -2,6 +2,8 @@
    that would be quadratic in long lists are limited, because a vector that is not dropped does no harm. */
 #include "coupled/vector_list.h"
 
+#include "common/bits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,7 +112,7 @@ static int order_by_value (struct vector_list *list, struct vector_work *work) {
 /* a - b, or INT64_MAX if that is larger. */
 static int64_t distance (int64_t a, int64_t b) {
   int64_t difference;
-  return __builtin_sub_overflow (a, b, &difference) ? INT64_MAX : difference;
+  return subtract_overflows (a, b, &difference) ? INT64_MAX : difference;
 }
 
 /* One sum without a lower limit, vectors in order of value: each must be smaller in it than all before. */
@@ -176,7 +178,7 @@ static int consider (struct reasons *reasons, const int64_t *vector, const int64
   for (int j = 1; j <= reasons->sums; j++)
     if (reasons->windows[j - 1] < 0 && other[j] > vector[j])
       return 0;
-  unsigned below = 0, above = 0;
+  uint64_t below = 0, above = 0;
   double far = 0;
   for (int side = 0; side < reasons->sides; side++) {
     const int j = reasons->place[side];
@@ -184,17 +186,17 @@ static int consider (struct reasons *reasons, const int64_t *vector, const int64
     const int64_t off = other[j] < vector[j] ? distance (vector[j], other[j]) : distance (other[j], vector[j]);
     if (off - 1 > window)
       return 0;
-    below |= (unsigned) (other[j] <= vector[j]) << side;
-    above |= (unsigned) (other[j] >= vector[j]) << side;
+    below |= (uint64_t) (other[j] <= vector[j]) << side;
+    above |= (uint64_t) (other[j] >= vector[j]) << side;
     const double share = window ? (double) off / (double) window : 0;
     far = share > far ? share : far;
   }
-  const unsigned all = (1u << reasons->sides) - 1;
+  const uint64_t all = ((uint64_t) 1 << reasons->sides) - 1; /* there are fewer than 64 sums */
   if ((below & above) == all)
     return 1;
   if (all >= most_quadrants)
     return 0;
-  for (unsigned quadrant = 0; quadrant <= all; quadrant++)
+  for (uint64_t quadrant = 0; quadrant <= all; quadrant++)
     if (!(quadrant & ~above) && !(~quadrant & all & ~below) &&
         (!reasons->nearest[quadrant] || far < reasons->how_near[quadrant])) {
       reasons->nearest[quadrant] = other;
@@ -205,16 +207,16 @@ static int consider (struct reasons *reasons, const int64_t *vector, const int64
 
 /* Whether there is a reason in every quadrant and all of them lie in one box. */
 static int enough_reasons (const struct reasons *reasons) {
-  const unsigned all = (1u << reasons->sides) - 1;
+  const uint64_t all = ((uint64_t) 1 << reasons->sides) - 1;
   if (all >= most_quadrants)
     return 0;
-  for (unsigned quadrant = 0; quadrant <= all; quadrant++)
+  for (uint64_t quadrant = 0; quadrant <= all; quadrant++)
     if (!reasons->nearest[quadrant])
       return 0;
   for (int side = 0; side < reasons->sides; side++) {
     const int j = reasons->place[side];
     int64_t least = reasons->nearest[0][j], largest = least;
-    for (unsigned quadrant = 1; quadrant <= all; quadrant++) {
+    for (uint64_t quadrant = 1; quadrant <= all; quadrant++) {
       const int64_t sum = reasons->nearest[quadrant][j];
       least = sum < least ? sum : least;
       largest = sum > largest ? sum : largest;

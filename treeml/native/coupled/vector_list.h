@@ -29,7 +29,7 @@
 
 #include <stdint.h>
 
-enum { vector_most_sums = 10, vector_most_multipliers = 48 };
+enum { vector_most_sums = 62, vector_most_multipliers = 48 };
 
 #define vector_one_sided ((int64_t) -1)
 

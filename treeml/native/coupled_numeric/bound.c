@@ -188,35 +188,89 @@ static int evaluate (threshold_solver *solver, struct threshold_node *node, int3
   return 1;
 }
 
-/* Evaluates the middle of every stretch of open cuts of a column; counts them in `evaluated`. */
-static int explore_column (threshold_solver *solver, struct threshold_node *node, int32_t f, double *limit, int every,
-                           int64_t *evaluated) {
-  struct threshold_column *column = &node->column[f];
-  int32_t before = -1, after = 0, stretch = -1;
-  for (int32_t cut = 0; cut <= column->cuts; cut++) {
-    int open = 0;
+/* A walk over the cuts of a column, from one stretch of open cuts to the next. */
+struct walk {
+  int32_t cut, before, after, stretch;
+};
+
+static const struct walk first_step = {0, -1, 0, -1};
+
+/* The middle of the next stretch of open cuts, or -1 at the end. */
+static int32_t next_middle (const struct threshold_node *node, const struct threshold_column *column,
+                            const double *limit, int every, struct walk *walk) {
+  while (walk->cut <= column->cuts) {
+    const int32_t cut = walk->cut++;
+    int32_t open = 0, middle = -1;
     const int known = cut < column->cuts && column->known[cut];
     if (cut < column->cuts && !known && cut >= column->first && cut <= column->last) {
       double value[WIDTH];
-      if (after <= cut)
-        for (after = cut + 1; after < column->cuts && !column->known[after];)
-          after++;
-      staircase (node, column, before, cut, after, value);
+      if (walk->after <= cut)
+        for (walk->after = cut + 1; walk->after < column->cuts && !column->known[walk->after];)
+          walk->after++;
+      staircase (node, column, walk->before, cut, walk->after, value);
       open = is_open (value, limit, every);
     }
-    if (open && stretch < 0)
-      stretch = cut;
-    if (!open && stretch >= 0) {
-      const int32_t middle = (stretch + cut - 1) / 2;
-      stretch = -1;
-      if (!evaluate (solver, node, f, middle, limit, every))
-        return 0;
-      ++*evaluated;
+    if (open && walk->stretch < 0)
+      walk->stretch = cut;
+    if (!open && walk->stretch >= 0) {
+      middle = (walk->stretch + cut - 1) / 2;
+      walk->stretch = -1;
     }
     if (known)
-      before = cut;
+      walk->before = cut;
+    if (middle >= 0)
+      return middle;
   }
+  return -1;
+}
+
+/* Evaluates the middle of every stretch of open cuts of a column; counts them in `evaluated`. */
+static int explore_column (threshold_solver *solver, struct threshold_node *node, int32_t f, double *limit, int every,
+                           int64_t *evaluated) {
+  struct walk walk = first_step;
+  for (int32_t middle; (middle = next_middle (node, &node->column[f], limit, every, &walk)) >= 0; ++*evaluated)
+    if (!evaluate (solver, node, f, middle, limit, every))
+      return 0;
   return 1;
+}
+
+/* The same for all columns at once, by several threads. */
+struct middles_task {
+  struct threshold_node *node;
+  const double *limit;
+  const struct middle {
+    int32_t column, cut;
+  } *middles;
+};
+
+static int evaluate_middle (threshold_solver *worker, void *argument, int64_t item) {
+  const struct middles_task *task = argument;
+  double limit[WIDTH];
+  memcpy (limit, task->limit, sizeof limit);
+  return evaluate (worker, task->node, task->middles[item].column, task->middles[item].cut, limit, 0);
+}
+
+static int explore_together (threshold_solver *solver, struct threshold_node *node, const double *limit) {
+  size_t room = 1;
+  for (int32_t f = 0; f < solver->columns; f++)
+    room += (size_t) node->column[f].cuts;
+  struct middle *middles = arena_reserve (&solver->arena, room, sizeof *middles);
+  if (!middles)
+    return threshold_stop (solver, TREEML_MEMORY), 0;
+  struct middles_task task = {node, limit, middles};
+  int64_t found = 1;
+  int fine = 1;
+  while (fine && found) {
+    found = 0;
+    for (int32_t f = 0; f < solver->columns; f++) {
+      struct walk walk = first_step;
+      for (int32_t cut; (cut = next_middle (node, &node->column[f], limit, 0, &walk)) >= 0;)
+        middles[found++] = (struct middle) {f, cut};
+    }
+    fine = !found || threshold_team_run (solver, evaluate_middle, &task, found);
+  }
+  arena_release (&solver->arena, middles);
+  return fine;
 }
 
 /* Chooses the cut that promises most by its stumps, away from the cuts that are known, or none. */
@@ -265,6 +319,8 @@ static int explore_narrowly (threshold_solver *solver, struct threshold_node *no
 int threshold_explore (threshold_solver *solver, struct threshold_node *node, double *limit, int every) {
   if (solver->narrow)
     return explore_narrowly (solver, node, limit, every);
+  if (solver->team && !every)
+    return explore_together (solver, node, limit);
   for (int64_t evaluated = 1; evaluated;) {
     evaluated = 0;
     for (int32_t f = 0; f < solver->columns; f++)

@@ -1,5 +1,6 @@
 /* Given arrays -> ranks of kept columns, and the sums that matter with values relative to class 0. */
 #include "coupled_numeric/solver.h"
+#include "common/bits.h"
 #include "numeric/sort.h"
 
 #include <string.h>
@@ -118,7 +119,7 @@ int treeml_coupled_numeric_counts (treeml_coupled_numeric *solver, const int64_t
     return threshold_fail (solver, TREEML_NO_DATA, "columns come before counts");
   int64_t total = 0;
   for (int64_t row = 0; count && row < solver->rows; row++)
-    if (count[row] < 0 || __builtin_add_overflow (total, count[row], &total) || total > INT64_MAX / 4)
+    if (count[row] < 0 || add_overflows (total, count[row], &total) || total > INT64_MAX / 4)
       return threshold_fail (solver, TREEML_BAD_ARGUMENT, "counts must not be negative, and their sum is below 2^61");
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;

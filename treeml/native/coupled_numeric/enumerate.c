@@ -92,8 +92,9 @@ static int add_hits (threshold_solver *solver, const struct part *part, int32_t 
                      struct vector_list *list) {
   const int32_t active = solver->active, *order = threshold_order (part->set, g);
   const int32_t *level = solver->table.level + g * solver->rows, *rank = threshold_rank (solver, g);
-  int64_t run[most_classes * most_sums] = {0};
+  int64_t run[most_classes * most_sums];
   const int64_t size = (int64_t) solver->classes * active;
+  memset (run, 0, (size_t) size * sizeof *run);
   int64_t row = 0;
   int32_t cut = 0;
   for (int64_t h = 0; h < hits; h++) {
@@ -442,26 +443,43 @@ static int offer_list (threshold_solver *solver, const struct vector_list *list)
   return 1;
 }
 
+struct candidates_task {
+  const struct threshold_node *node;
+  const struct candidate *candidate;
+};
+
+/* Offers the best tree that begins with a candidate. */
+static int try_candidate (threshold_solver *solver, void *argument, int64_t item) {
+  const struct candidates_task *task = argument;
+  const struct candidate *candidate = &task->candidate[item];
+  const struct threshold_least *side = &task->node->column[candidate->column].side[2 * (int64_t) candidate->cut];
+  double value[WIDTH], limit[WIDTH];
+  threshold_limits (solver, limit); /* a better tree may have lowered them */
+  for (int i = 0; i < WIDTH; i++)
+    value[i] = side[0].supported[i] + side[1].supported[i];
+  if (!threshold_within (value, limit))
+    return 1;
+  struct sides sides = {0};
+  solver->splits = solver->classes;
+  const int fine = list_sides (solver, task->node, candidate, limit, &sides) && offer_pair (solver, &sides);
+  release_sides (&sides);
+  return fine;
+}
+
 static int enumerate_node (threshold_solver *solver, struct threshold_node *node) {
   struct candidate *candidate = NULL;
-  struct sides sides = {0};
   double limit[WIDTH];
   threshold_limits (solver, limit);
   int fine = threshold_explore (solver, node, limit, 0);
   const int64_t count = fine ? candidates (solver, node, limit, &candidate) : -1;
+  struct candidates_task task = {node, candidate};
   fine = count >= 0;
-  for (int64_t c = 0; fine && c < count; c++) {
-    const struct threshold_least *side = &node->column[candidate[c].column].side[2 * (int64_t) candidate[c].cut];
-    double value[WIDTH];
-    threshold_limits (solver, limit); /* a better tree may have lowered them */
-    for (int i = 0; i < WIDTH; i++)
-      value[i] = side[0].supported[i] + side[1].supported[i];
-    solver->splits = solver->classes;
-    if (threshold_within (value, limit))
-      fine = list_sides (solver, node, &candidate[c], limit, &sides) && offer_pair (solver, &sides);
-  }
+  if (fine && solver->team)
+    fine = threshold_team_run (solver, try_candidate, &task, count);
+  else
+    for (int64_t c = 0; fine && c < count; c++)
+      fine = try_candidate (solver, &task, c);
   arena_release (&solver->arena, candidate);
-  release_sides (&sides);
   return fine;
 }
 

@@ -107,8 +107,11 @@ static void search (threshold_solver *solver) {
   solver->statistics.build_microseconds = (int64_t) (1e6 * (clock_seconds () - solver->began));
   if (fine && deep)
     fine = !solver->stopping && threshold_node_create (solver, &node, &all, solver->depth, solver->leaves);
+  if (fine && deep)
+    fine = threshold_team_create (solver);
   if (fine)
     raise_target (solver, &all, deep ? &node : NULL, solver->bound, start[deep]);
+  threshold_team_release (solver);
   threshold_node_release (solver, &node);
   threshold_rows_release (solver, &all);
 }

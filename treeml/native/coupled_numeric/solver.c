@@ -126,8 +126,10 @@ static void call_back (threshold_solver *solver, double now) {
 }
 
 int threshold_poll (threshold_solver *solver) {
-  const double now = clock_seconds ();
   solver->until_clock = work_between_clocks;
+  if (solver->member_of)
+    return threshold_team_poll (solver);
+  const double now = clock_seconds ();
   if (atomic_load_explicit (&solver->interrupted, memory_order_relaxed))
     threshold_stop (solver, TREEML_INTERRUPTED);
   if (now >= solver->deadline)

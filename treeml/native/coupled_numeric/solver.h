@@ -5,8 +5,9 @@
    sums, a weighted sum of at most a known limit. WIDTH such choices are used at once. The search lists the vectors
    (value, sums, leaves) of all trees of a sub-problem that can be part of a tree within all limits: table.c computes
    what stumps can reach, bound.c the least weighted sums of deeper trees, enumerate.c the vectors, multipliers.c
-   chooses the multipliers, run.c raises the target until there is a tree. data.c and rows.c hold the data and sets of
-   rows, tree.c the trees, solver.c is the handle. This header declares what they share. */
+   chooses the multipliers, team.c shares the work among threads, run.c raises the target until there is a tree. data.c
+   and rows.c hold the data and sets of rows, tree.c the trees, solver.c is the handle. This header declares what they
+   share. */
 #ifndef TREEML_COUPLED_NUMERIC_SOLVER_H
 #define TREEML_COUPLED_NUMERIC_SOLVER_H
 
@@ -134,6 +135,9 @@ struct treeml_coupled_numeric {
   int32_t status, stop;
   treeml_coupled_numeric_progress watch;
   void *watch_state;
+
+  struct threshold_team *team;      /* of several threads, or NULL */
+  struct threshold_team *member_of; /* in a worker: its team */
 };
 
 typedef struct treeml_coupled_numeric threshold_solver;
@@ -159,6 +163,13 @@ static inline int64_t threshold_relative (const threshold_solver *solver, int64_
 static inline int threshold_checked (const threshold_solver *solver) {
   return solver->options.support > 1 || solver->has_zero;
 }
+
+/* team.c: the work on the cuts of all rows, item by item, by all threads. */
+typedef int (*threshold_job) (threshold_solver *worker, void *task, int64_t item); /* 0 if it had to stop */
+int threshold_team_create (threshold_solver *); /* if the options allow several threads */
+void threshold_team_release (threshold_solver *);
+int threshold_team_run (threshold_solver *, threshold_job, void *task, int64_t items);
+int threshold_team_poll (threshold_solver *worker);
 
 /* Data. */
 int threshold_prepare (threshold_solver *); /* relative values and kept columns */

@@ -2,7 +2,9 @@
    that they vectorize. Also what all files of the cover use: threads and checks of the input. */
 #include "cover/shared.h"
 
-#include <pthread.h>
+#include "common/bits.h"
+#include "common/platform.h"
+
 #include <string.h>
 
 /* A loop over states on several threads. */
@@ -27,11 +29,11 @@ int cover_over_ranges (cover_range function, void *task, int64_t size, int threa
   if (threads < 2 || size < 2 * threads)
     return function (task, 0, size);
   range_job jobs[MOST];
-  pthread_t ids[MOST];
+  thread_handle ids[MOST];
   int started[MOST];
   for (int i = 0; i < threads; i++) {
     jobs[i] = (range_job) {function, task, size * i / threads, size * (i + 1) / threads, 0};
-    started[i] = i > 0 && pthread_create (&ids[i], NULL, run_range, &jobs[i]) == 0;
+    started[i] = i > 0 && thread_start (&ids[i], run_range, &jobs[i]) == 0;
   }
   for (int i = 0; i < threads; i++)
     if (!started[i])
@@ -39,7 +41,7 @@ int cover_over_ranges (cover_range function, void *task, int64_t size, int threa
   int code = TREEML_COVER_OK;
   for (int i = 0; i < threads; i++) {
     if (started[i])
-      pthread_join (ids[i], NULL);
+      thread_join (&ids[i]);
     if (jobs[i].code)
       code = jobs[i].code;
   }
@@ -87,7 +89,7 @@ int treeml_cover_sums (int32_t rows, int64_t sets, int32_t stride, const uint64_
   for (int64_t set = 0; set < sets; set++)
     for (int w = 0; w < words; w++)
       for (uint64_t rest = keys[set * stride + w]; rest; rest &= rest - 1) {
-        const int64_t *row = values + (int64_t) (64 * w + __builtin_ctzll (rest)) * width;
+        const int64_t *row = values + (int64_t) (64 * w + lowest_bit (rest)) * width;
         for (int v = 0; v < width; v++)
           out[set * width + v] += row[v];
       }
@@ -112,7 +114,7 @@ static int split_range (void *argument, int64_t begin, int64_t end) {
     memset (sums, 0, (size_t) width * (size_t) tests * sizeof *sums);
     for (int w = 0; w < words; w++)
       for (uint64_t rest = task->keys[set * task->stride + w]; rest; rest &= rest - 1) {
-        const int64_t row = 64 * w + __builtin_ctzll (rest);
+        const int64_t row = 64 * w + lowest_bit (rest);
         for (int v = 0; v < width; v++) {
           int64_t value = task->values[row * width + v];
           if (value)

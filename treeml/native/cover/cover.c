@@ -2,6 +2,8 @@
    bits. */
 #include "cover/shared.h"
 
+#include "common/bits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,14 +120,14 @@ static int64_t counted (const uint64_t *set, int words, const int64_t *count) {
   int64_t total = 0;
   for (int w = 0; w < words; w++)
     for (uint64_t rest = set[w]; rest; rest &= rest - 1)
-      total += count[64 * w + __builtin_ctzll (rest)];
+      total += count[64 * w + lowest_bit (rest)];
   return total;
 }
 
 static int64_t popcount (const uint64_t *set, int words) {
   int64_t total = 0;
   for (int w = 0; w < words; w++)
-    total += __builtin_popcountll (set[w]);
+    total += count_bits (set[w]);
   return total;
 }
 
@@ -136,7 +138,7 @@ static int is_settled (const uint64_t *set, int words, int classes, const int64_
   int64_t floor_sum = 0;
   for (int w = 0; w < words; w++)
     for (uint64_t rest = set[w]; rest; rest &= rest - 1) {
-      int row = 64 * w + __builtin_ctzll (rest);
+      int row = 64 * w + lowest_bit (rest);
       floor_sum += least[row];
       for (int c = 0; c < classes; c++)
         sums[c] += cost[(int64_t) row * classes + c];

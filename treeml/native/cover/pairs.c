@@ -2,6 +2,8 @@
    the rows of the state. */
 #include "cover/shared.h"
 
+#include "common/bits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +132,7 @@ static int pair_range (void *argument, int64_t begin, int64_t end) {
       const uint64_t *plane = task->plane_rows + (int64_t) p * words;
       int64_t size = 0;
       for (int w = 0; w < words; w++)
-        size += __builtin_popcountll (key[w] & plane[w]);
+        size += count_bits (key[w] & plane[w]);
       if (!size)
         continue;
       totals[task->plane_kind[p]] += size << task->plane_shift[p];
@@ -139,11 +141,11 @@ static int pair_range (void *argument, int64_t begin, int64_t end) {
       int64_t place = 0;
       for (int w = 0; w < words; w++)
         for (uint64_t rest = key[w] & plane[w]; rest; rest &= rest - 1, place++) {
-          const uint64_t *row = task->row_tests + (int64_t) (64 * w + __builtin_ctzll (rest)) * test_words;
+          const uint64_t *row = task->row_tests + (int64_t) (64 * w + lowest_bit (rest)) * test_words;
           const uint64_t bit = (uint64_t) 1 << (place % 64);
           for (int v = 0; v < test_words; v++)
             for (uint64_t left = row[v]; left; left &= left - 1)
-              columns[(int64_t) (64 * v + __builtin_ctzll (left)) * narrow + place / 64] |= bit;
+              columns[(int64_t) (64 * v + lowest_bit (left)) * narrow + place / 64] |= bit;
         }
       task->counts->add_pairs (columns, narrow, tests, task->plane_shift[p], sums + task->plane_kind[p] * square);
     }

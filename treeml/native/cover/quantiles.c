@@ -1,5 +1,6 @@
 /* Losses of sets around their best constant: rows are sorted by target once, and every set visits them in that
    order. */
+#include "common/bits.h"
 #include "common/wide.h"
 #include "cover/shared.h"
 
@@ -46,15 +47,15 @@ static int losses_fit (int32_t rows, const ranked_row *order, const int64_t *wei
   const int64_t most = INT64_MAX / 2;
   int64_t weights = 0, levels, range, product;
   for (int row = 0; row < rows; row++)
-    if (weight[row] < 0 || __builtin_add_overflow (weights, weight[row], &weights))
+    if (weight[row] < 0 || add_overflows (weights, weight[row], &weights))
       return 0;
-  if (__builtin_sub_overflow (order[rows - 1].target, order[0].target, &range))
+  if (subtract_overflows (order[rows - 1].target, order[0].target, &range))
     return 0;
-  if (__builtin_add_overflow (above, below, &levels))
+  if (add_overflows (above, below, &levels))
     return 0;
-  if (__builtin_mul_overflow (levels, weights, &product) || product > most)
+  if (multiply_overflows (levels, weights, &product) || product > most)
     return 0;
-  if (__builtin_mul_overflow (levels, range, &product) || product > most)
+  if (multiply_overflows (levels, range, &product) || product > most)
     return 0;
   int64_t reached = 0, value = 0;
   for (int i = 0; i < rows; i++) {

@@ -45,9 +45,9 @@ static int32_t rebuild (struct general *general, struct tree *tree, struct gener
   if (node < 0 || here.split < 0)
     return node;
   int64_t target = here.upper;
-  if (general->solver->column_cost && !general->used[general_column_number (general, here.split)])
+  if (general->solver->column_cost)
     target -= general_count (general, problem->rows) *
-              general->solver->column_cost[general_column_number (general, here.split)];
+              solver_column_price (general->solver, general->used, general_column_number (general, here.split));
   for (int side = 1; side >= 0; side--) {
     int32_t child;
     if (here.shallow < 0)

@@ -8,6 +8,8 @@
    programming). */
 #include "general/search.h"
 
+#include "common/bits.h"
+
 #include <string.h>
 
 /* Bounds all splits by one that is solved: a tree for the rows A costs more on the rows B by at most what the rows
@@ -22,10 +24,10 @@ static void spread_similarity (struct general *general, struct general_subproble
     int64_t yes_yes = 0, no_no = 0, yes_no = 0, no_yes = 0; /* solved side first */
     for (int64_t w = 0; w < general->words; w++) {
       const uint64_t rows = problem->rows[w];
-      yes_yes += __builtin_popcountll (rows & mine[w] & mask[w]);
-      yes_no += __builtin_popcountll (rows & mine[w] & ~mask[w]);
-      no_yes += __builtin_popcountll (rows & ~mine[w] & mask[w]);
-      no_no += __builtin_popcountll (rows & ~mine[w] & ~mask[w]);
+      yes_yes += count_bits (rows & mine[w] & mask[w]);
+      yes_no += count_bits (rows & mine[w] & ~mask[w]);
+      no_yes += count_bits (rows & ~mine[w] & mask[w]);
+      no_no += count_bits (rows & ~mine[w] & ~mask[w]);
     }
     for (int32_t q = 0; q < levels; q++) {
       const int64_t yes = problem->low[1][solved * levels + q], no = problem->low[0][solved * levels + q];
@@ -275,7 +277,7 @@ void general_solve (struct general *general, int32_t depth, int64_t leaves, cons
   int64_t floor[most_levels];
   int64_t rows = 0;
   for (int64_t w = 0; w < general->words; w++)
-    rows += __builtin_popcountll (problem->rows[w]);
+    rows += count_bits (problem->rows[w]);
   const int32_t useful = (int32_t) smaller (depth, rows - 1);
   leaves = general_useful_leaves (leaves, useful);
   const int can_split = useful >= 1 && leaves != 1 && general->tests;

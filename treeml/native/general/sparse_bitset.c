@@ -2,6 +2,8 @@
    first, so that the word swapped into a place has been visited already. */
 #include "general/sparse_bitset.h"
 
+#include "common/bits.h"
+
 #include <string.h>
 
 int sparse_bitset_create (struct arena *arena, struct sparse_bitset *set, int64_t rows, int32_t depths) {
@@ -68,6 +70,6 @@ void sparse_bitset_backtrack (struct sparse_bitset *set) {
 int64_t sparse_bitset_count (const struct sparse_bitset *set) {
   int64_t count = 0;
   for (int32_t i = 0; i < set->limit; i++)
-    count += __builtin_popcountll (set->words[set->index[i]]);
+    count += count_bits (set->words[set->index[i]]);
   return count;
 }

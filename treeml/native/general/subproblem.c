@@ -1,6 +1,7 @@
 /* One sub-problem of the general search: its memory, its cache key, the costs of its tests as stumps, and their
    order. */
 #include "general/search.h"
+#include "common/bits.h"
 #include "common/sort_by_score.h"
 
 #include <math.h>
@@ -78,6 +79,31 @@ static uint64_t mix (uint64_t x) {
 
 static int compare_literals (const void *a, const void *b) { return *(const int32_t *) a - *(const int32_t *) b; }
 
+static void hash_rows (const struct general *general, const uint64_t *rows, uint64_t hash[2]) {
+  uint64_t first = (uint64_t) general->solver->options.seed, second = ~first;
+  for (int64_t w = 0; w < general->words; w++) {
+    first = mix (first ^ rows[w]);
+    second = (second ^ rows[w]) * 0x9fb21c651e98df25u;
+    second ^= second >> 29;
+  }
+  hash[0] = first;
+  hash[1] = second;
+}
+
+/* The answers that all of the rows give. */
+static void hash_closure (const struct general *general, const uint64_t *rows, uint64_t hash[2]) {
+  for (int32_t test = 0; test < general->tests; test++) {
+    const uint64_t *mask = general_column (general, test);
+    uint64_t yes = 0, no = 0;
+    for (int64_t w = 0; w < general->words; w++) {
+      yes |= rows[w] & mask[w];
+      no |= rows[w] & ~mask[w];
+    }
+    if (!yes || !no)
+      add_to_closure (hash, yes ? 1 : 0, (uint64_t) test);
+  }
+}
+
 /* Hashes the rows and whatever part of the path changes the costs or the tests below; or the path itself. */
 struct key general_key (struct general *general, const uint64_t *rows, int32_t depth, int64_t leaves,
                         int32_t quantile) {
@@ -91,7 +117,7 @@ struct key general_key (struct general *general, const uint64_t *rows, int32_t d
     if (rows[row >> 6] >> (row & 63) & 1)
       key.check += key_check ((uint64_t) row);
 #endif
-  if (solver->options.cache_kind >= path_cache) {
+  if (is_keyed_by_path (solver->options.cache_kind)) {
     memcpy (general->sorted, general->path, (size_t) general->path_length * sizeof *general->path);
     qsort (general->sorted, (size_t) general->path_length, sizeof *general->sorted, compare_literals);
     for (int32_t i = 0; i < general->path_length; i++) {
@@ -101,14 +127,10 @@ struct key general_key (struct general *general, const uint64_t *rows, int32_t d
     }
     return key;
   }
-  uint64_t first = (uint64_t) solver->options.seed, second = ~first;
-  for (int64_t w = 0; w < general->words; w++) {
-    first = mix (first ^ rows[w]);
-    second = (second ^ rows[w]) * 0x9fb21c651e98df25u;
-    second ^= second >> 29;
-  }
-  key.hash[0] = first;
-  key.hash[1] = second;
+  if (solver->options.cache_kind == closed_cache)
+    hash_closure (general, rows, key.hash);
+  else
+    hash_rows (general, rows, key.hash);
   if (solver->options.once || solver->column_cost)
     for (int32_t i = 0; i < general->path_length; i++) {
       const int32_t test = general->path[i] / 2, number = general_column_number (general, test);
@@ -130,9 +152,9 @@ int64_t general_count (const struct general *general, const uint64_t *rows) {
   for (int64_t w = 0; w < general->words; w++)
     if (count)
       for (uint64_t rest = rows[w]; rest; rest &= rest - 1)
-        sum += count[64 * w + __builtin_ctzll (rest)];
+        sum += count[64 * w + lowest_bit (rest)];
     else
-      sum += __builtin_popcountll (rows[w]);
+      sum += count_bits (rows[w]);
   return sum;
 }
 
@@ -181,7 +203,7 @@ static void custom_leaves (struct general *general, struct general_subproblem *p
         general->custom_starts[sets++] = rows;
         for (int64_t w = 0; w < general->words; w++)
           for (uint64_t rest = members[w]; rest; rest &= rest - 1)
-            general->custom_rows[rows++] = (int32_t) (64 * w + __builtin_ctzll (rest));
+            general->custom_rows[rows++] = (int32_t) (64 * w + lowest_bit (rest));
         general_leave (general);
       }
     }
@@ -233,7 +255,7 @@ void general_open (struct general *general, struct general_subproblem *problem) 
       no |= problem->rows[w] & ~mask[w];
     }
     problem->usable[test] = yes && no && !(solver->options.once && general->used[number]);
-    problem->pay[test] = solver->column_cost && !general->used[number] ? counted * solver->column_cost[number] : 0;
+    problem->pay[test] = solver->column_cost ? counted * solver_column_price (solver, general->used, number) : 0;
   }
   /* Computing order statistics requires a look at every row. */
   const int64_t work = (solver->goal == goal_loss ? 512 * levels : 8) * general->words;
@@ -282,7 +304,7 @@ void general_order (struct general *general, struct general_subproblem *problem,
       const uint64_t *mask = general_column (general, test);
       for (int64_t w = 0; w < general->words; w++)
         for (uint64_t rest = problem->rows[w] & (side ? mask[w] : ~mask[w]); rest; rest &= rest - 1) {
-          const int64_t row = 64 * w + __builtin_ctzll (rest);
+          const int64_t row = 64 * w + lowest_bit (rest);
           const double weight = solver->weight ? (double) solver->weight[row] : 1;
           sum[solver->label[row] & 63] += weight;
           whole += weight;

@@ -39,7 +39,7 @@ static int32_t planes_of (const treeml_numeric *solver) {
 
 static void deal_column (treeml_numeric *solver, struct numeric_child *child, int32_t g, struct dealer *dealer) {
   const size_t planes = (size_t) solver->planes, bytes = cell_bytes (solver);
-  const size_t sums = planes * (sizeof (int64_t) * (8 + LANES) + 3 * 64) + 128;
+  const size_t sums = planes * (sizeof (int64_t) * (8 + 2 * LANES) + 3 * 64) + 128;
   uint64_t *bits = deal (dealer, (size_t) child->room / 64 + 2, sizeof *bits);
   void *own = deal (dealer, bytes, 1);
   struct numeric_lanes made = {.narrow = solver->worth_sum < INT16_MAX, .active = child->active};
@@ -56,7 +56,14 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
   const int squared = solver->goal == numeric_goal_squared;
   int64_t *worth = solver->unit_worth ? NULL : deal (dealer, (size_t) child->room + 1, sizeof *worth);
   double *square = squared ? deal (dealer, (size_t) child->room + 1, sizeof *square) : NULL;
-  for (int32_t k = 0; k < planes_of (solver); k++) {
+  const int quantile = solver->goal == numeric_goal_quantile;
+  for (int32_t o = 0; quantile && o < solver->outputs; o++) {
+    int32_t *place = deal (dealer, (size_t) child->room, sizeof *place);
+    if (dealer->block)
+      child->place[g * solver->outputs + o] = place;
+  }
+  int64_t *weight = quantile && solver->weighted ? deal (dealer, (size_t) child->room, sizeof *weight) : NULL;
+  for (int32_t k = 0; !quantile && k < planes_of (solver); k++) {
     void *plane = deal (dealer, bytes, 1), *total = deal (dealer, bytes, 1);
     if (dealer->block) {
       made.plane[k] = plane;
@@ -72,6 +79,25 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
     child->worth[g] = worth;
   if (square)
     child->square[g] = square;
+  if (quantile)
+    child->weight[g] = weight;
+}
+
+static void deal_places (treeml_numeric *solver, struct numeric_child *child, struct dealer *dealer) {
+  const size_t columns = (size_t) solver->columns, outputs = (size_t) solver->outputs;
+  child->place = deal (dealer, columns * outputs, sizeof *child->place);
+  child->weight = deal (dealer, columns, sizeof *child->weight);
+  child->renumbered = deal (dealer, outputs, sizeof *child->renumbered);
+  child->targets = deal (dealer, outputs, sizeof *child->targets);
+  for (int32_t o = 0; o < solver->outputs; o++) {
+    const size_t places = (size_t) solver->targets[o].places;
+    int32_t *renumbered = deal (dealer, places, sizeof *renumbered);
+    int64_t *target = deal (dealer, places + 2, sizeof *target);
+    if (!dealer->block)
+      continue;
+    child->renumbered[o] = renumbered;
+    child->targets[o].target = target;
+  }
 }
 
 static void deal_child (treeml_numeric *solver, struct numeric_child *child, struct dealer *dealer) {
@@ -87,6 +113,8 @@ static void deal_child (treeml_numeric *solver, struct numeric_child *child, str
   child->scratch = deal (dealer, cell_bytes (solver), 1);
   child->worth = solver->unit_worth ? NULL : deal (dealer, columns, sizeof *child->worth);
   child->square = solver->goal == numeric_goal_squared ? deal (dealer, columns, sizeof *child->square) : NULL;
+  if (solver->goal == numeric_goal_quantile)
+    deal_places (solver, child, dealer);
   for (int32_t g = 0; g < solver->columns; g++)
     deal_column (solver, child, g, dealer);
 }
@@ -213,6 +241,46 @@ static int lay_planes (struct numeric_worker *worker, int32_t g) {
   return 1;
 }
 
+/* Numbers the targets of an output that are left by ascending target. */
+static void renumber_places (struct numeric_worker *worker, int32_t output) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_child *child = worker->child;
+  const struct numeric_targets *all = &solver->targets[output];
+  struct numeric_targets *left = &child->targets[output];
+  int32_t *number = child->renumbered[output];
+  memset (number, 0, (size_t) all->places * sizeof *number);
+  fetch (worker, 0, solver->planes + 1 + output);
+  for (int64_t i = 0; i < child->rows; i++)
+    number[numeric_cell (child->scratch, solver->kernel->cell, i)] = 1;
+  left->places = 0;
+  left->target[0] = 0;
+  for (int32_t i = 0; i < all->places; i++)
+    if (number[i]) {
+      number[i] = left->places++;
+      left->target[left->places] = all->target[i + 1];
+    }
+  left->target[left->places + 1] = 0;
+}
+
+static void lay_places (struct numeric_worker *worker, int32_t g) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_child *child = worker->child;
+  const int cell = solver->kernel->cell;
+  for (int32_t o = 0; o < solver->outputs; o++) {
+    int32_t *place = child->place[g * solver->outputs + o];
+    if (!g)
+      renumber_places (worker, o);
+    fetch (worker, g, solver->planes + 1 + o);
+    for (int64_t i = 0; i < child->rows; i++)
+      place[i] = child->renumbered[o][numeric_cell (child->scratch, cell, i)];
+  }
+  if (!solver->weighted)
+    return;
+  fetch (worker, g, 0);
+  for (int64_t i = 0; i < child->rows; i++)
+    child->weight[g][i] = numeric_cell (child->scratch, cell, i);
+}
+
 int numeric_child_build (struct numeric_worker *worker, const struct numeric_part *part) {
   treeml_numeric *solver = worker->solver;
   const struct numeric_kernel *kernel = solver->kernel;
@@ -240,6 +308,12 @@ int numeric_child_build (struct numeric_worker *worker, const struct numeric_par
       kernel->gather_codes (solver->rank[g], set->order[g], set->rows, child->own[g]);
     if (!g)
       find_active (worker);
+    if (solver->goal == numeric_goal_quantile) {
+      lay_places (worker, g);
+      if (numeric_spent (worker, set->rows / 4))
+        return 0;
+      continue;
+    }
     if (!lay_planes (worker, g))
       return 0;
     const void *codes = numeric_child_codes (worker, g, g);
@@ -280,7 +354,10 @@ const void *numeric_child_codes (struct numeric_worker *worker, int column, int 
     numeric_set_pair (solver, child->part->set, order, column, 0, child->scratch);
   else /* the scratch memory holds all rows of the set, from which the part is picked in place */
     pick (worker, order, numeric_set_pair (solver, child->part->set, order, column, whole, child->scratch), from);
-  solver->kernel->spread (from, child->rows, child->length, 1, lanes);
+  if (solver->goal == numeric_goal_quantile)
+    memcpy (lanes, from, (size_t) child->rows * (size_t) solver->kernel->cell);
+  else
+    solver->kernel->spread (from, child->rows, child->length, 1, lanes);
   child->made[place] = (uint8_t) kept;
   if (!kept)
     child->shared = -1;

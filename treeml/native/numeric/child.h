@@ -38,6 +38,10 @@ struct numeric_child {
   int64_t **worth; /* running sums in the order of f, made when needed */
   double **square;
   uint8_t *worth_made;
+  int32_t **place;      /* quantile loss: columns x outputs: the places of the targets in the order of each column; */
+  int64_t **weight;     /* in the order of each column, or NULL if all are 1 */
+  int32_t **renumbered; /* for each output: the places that are left are numbered anew, */
+  struct numeric_targets *targets; /* and these are their targets */
   void *scratch;
 
   struct numeric_point *point;

@@ -5,6 +5,7 @@
    value[k] of that. The cost of a leaf is its worth minus the largest sum of gains, so two classes need only one
    signed plane. */
 #include "numeric/solver.h"
+#include "common/bits.h"
 #include "common/rounding.h"
 #include "numeric/sort.h"
 
@@ -33,6 +34,10 @@ static void release_columns (treeml_numeric *solver) {
   arena_release (arena, solver->alias_codes);
   arena_release (arena, solver->alias);
   arena_release (arena, solver->single);
+  arena_release (arena, solver->group);
+  arena_release (arena, solver->fee);
+  solver->group = NULL;
+  solver->fee = NULL;
   arena_release (arena, solver->key);
   for (int32_t i = 0; solver->unranked && i < solver->given; i++)
     arena_release (arena, solver->unranked[i]);
@@ -51,7 +56,12 @@ static void release_goal (treeml_numeric *solver) {
   for (int32_t k = 0; k < solver->value_planes; k++)
     arena_release (&solver->arena, solver->value[k]);
   arena_release (&solver->arena, solver->value);
+  for (int32_t o = 0; solver->targets && o < solver->outputs; o++)
+    arena_release (&solver->arena, solver->targets[o].target);
+  arena_release (&solver->arena, solver->targets);
   solver->value = NULL;
+  solver->targets = NULL;
+  solver->outputs = 0;
   solver->value_planes = solver->planes = solver->classes = 0;
   solver->goal = numeric_goal_none;
 }
@@ -99,7 +109,9 @@ static int keep_column (treeml_numeric *solver, struct numeric_sorter *sorter, c
   if (levels > 1 && fine) {
     solver->key[f] = fingerprint (rank, rows);
     for (int32_t g = 0; g < f && equal < 0; g++)
-      if (solver->key[g] == solver->key[f] && !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank))
+      if (solver->key[g] == solver->key[f] &&
+          (!solver->group || solver->group[solver->source[g]] == solver->group[number]) &&
+          !memcmp (solver->rank[g], rank, (size_t) rows * sizeof *rank))
         equal = g;
   }
   if (!fine || levels == 1 || equal >= 0) {
@@ -255,7 +267,7 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
   for (int64_t i = 0; i < solver->rows; i++) {
     if (count[i] < 0)
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the count of row %lld is negative", (long long) i);
-    if (__builtin_add_overflow (total, count[i], &total))
+    if (add_overflows (total, count[i], &total))
       return numeric_fail (solver, TREEML_OVERFLOW, "the counts of the rows add up to more than 2^63");
     ones &= count[i] == 1;
   }
@@ -265,6 +277,24 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for counts");
   memcpy (solver->count, count, (size_t) solver->rows * sizeof *count);
   solver->total_count = total;
+  return TREEML_OK;
+}
+
+int treeml_numeric_fees (treeml_numeric *solver, const int32_t *group, const int64_t *fee) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (!group || !fee || !solver->rows || solver->ranked || solver->group)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "fees must be set once, right after columns of codes");
+  const size_t given = (size_t) solver->given;
+  for (size_t i = 0; i < given; i++)
+    if (fee[i] < 0 || fee[i] > INT64_MAX / 16 / (solver->total_count + 1))
+      return numeric_fail (solver, TREEML_OVERFLOW, "a fee must not be negative, and not exceed 2^59 for all rows");
+  solver->group = arena_allocate (&solver->arena, given, sizeof *group);
+  solver->fee = arena_allocate (&solver->arena, given, sizeof *fee);
+  if (!solver->group || !solver->fee)
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for fees");
+  memcpy (solver->group, group, given * sizeof *group);
+  memcpy (solver->fee, fee, given * sizeof *fee);
   return TREEML_OK;
 }
 
@@ -298,7 +328,7 @@ static int end_goal (treeml_numeric *solver) {
   solver->worth_sum = solver->worth_most = 0;
   solver->unit_worth = solver->pure = 1;
   for (int64_t i = 0; i < solver->rows; i++) {
-    if (__builtin_add_overflow (solver->worth_sum, worth[i], &solver->worth_sum) || solver->worth_sum > INT64_MAX / 8) {
+    if (add_overflows (solver->worth_sum, worth[i], &solver->worth_sum) || solver->worth_sum > INT64_MAX / 8) {
       release_goal (solver);
       return numeric_fail (solver, TREEML_OVERFLOW, "the weights or costs of the rows add up to more than 2^60");
     }
@@ -376,7 +406,7 @@ int treeml_numeric_costs (treeml_numeric *solver, const int64_t *cost, int32_t c
       low = own[k] < low ? own[k] : low;
       high = own[k] > high ? own[k] : high;
     }
-    if (__builtin_sub_overflow (high, low, &worth) || __builtin_add_overflow (solver->base, low, &solver->base) ||
+    if (subtract_overflows (high, low, &worth) || add_overflows (solver->base, low, &solver->base) ||
         solver->base > INT64_MAX / 4 || solver->base < -(INT64_MAX / 4)) {
       release_goal (solver);
       return numeric_fail (solver, TREEML_OVERFLOW, "the costs of the rows add up to more than 2^61");
@@ -460,7 +490,7 @@ static int check_target_weights (treeml_numeric *solver, const int64_t *weight) 
   for (int64_t i = 0; weight && i < solver->rows; i++) {
     if (weight[i] < 0)
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the weight of row %lld is negative", (long long) i);
-    if (__builtin_add_overflow (whole, weight[i], &whole) || whole > INT64_MAX / 8)
+    if (add_overflows (whole, weight[i], &whole) || whole > INT64_MAX / 8)
       return numeric_fail (solver, TREEML_OVERFLOW, "the weights of the rows add up to more than 2^60");
   }
   return TREEML_OK;
@@ -538,11 +568,103 @@ int treeml_numeric_targets (treeml_numeric *solver, const int64_t *targets, int3
     solver->square_sum += square[i];
   }
   far = ldexp (far, -solver->shift);
-  solver->error = (8 + outputs) * 0x1p-53 * squares + 2 * grain + outputs * (2 * far * left + left * left);
+  solver->error = (16 + outputs) * 0x1p-53 * squares + 2 * grain + outputs * (2 * far * left + left * left);
   arena_release (&solver->arena, range);
   solver->goal = numeric_goal_squared;
   solver->classes = 0;
   solver->planes = planes;
+  const int ended = end_goal (solver);
+  solver->unit_worth = 0;
+  return ended;
+}
+
+static int check_quantile (treeml_numeric *solver, const int32_t *place, const int64_t *target, const int32_t *places,
+                           int32_t outputs, int64_t up, int64_t down) {
+  if (!place || !target || !places || outputs < 1 || outputs > 1000 || up < 0 || down < 0 || up > INT64_MAX / 16 - down)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT,
+                         "a quantile loss needs places, targets, and costs per unit that are not negative");
+  for (int32_t o = 0; o < outputs; o++, place += solver->rows) {
+    if (places[o] < 1)
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "output %d of a quantile loss has no targets", o);
+    for (int32_t i = 1; i < places[o]; i++)
+      if (target[i - 1] >= target[i])
+        return numeric_fail (solver, TREEML_BAD_ARGUMENT,
+                             "the targets of a quantile loss must be distinct and ascending");
+    for (int64_t i = 0; i < solver->rows; i++)
+      if (place[i] < 0 || place[i] >= places[o])
+        return numeric_fail (solver, TREEML_BAD_ARGUMENT, "the place of row %lld is not between 0 and %d",
+                             (long long) i, places[o] - 1);
+    target += places[o];
+  }
+  return TREEML_OK;
+}
+
+static int copy_targets (treeml_numeric *solver, const int64_t *target, const int32_t *places, int32_t outputs) {
+  struct arena *arena = &solver->arena;
+  if (!(solver->targets = arena_allocate (arena, (size_t) outputs, sizeof *solver->targets)))
+    return 0;
+  solver->outputs = outputs;
+  for (int32_t o = 0; o < outputs; o++) {
+    struct numeric_targets *own = &solver->targets[o];
+    if (!(own->target = arena_allocate (arena, (size_t) places[o] + 2, sizeof *target)))
+      return 0;
+    own->places = places[o];
+    memcpy (own->target + 1, target, (size_t) places[o] * sizeof *target);
+    target += places[o];
+  }
+  return 1;
+}
+
+/* The moments and places of the rows, and what an output adds to their worths: at most the weight times the cost of the
+   farthest target. Returns 0 if sums would overflow. */
+static int fill_output (treeml_numeric *solver, const int32_t *place, int32_t output) {
+  const int32_t planes = solver->outputs + 1;
+  const int64_t *target = solver->targets[output].target + 1;
+  const int64_t low = target[0], high = target[solver->targets[output].places - 1];
+  const wide steps = (wide) solver->up + solver->down, limit = ((wide) 1 << 60) / solver->outputs;
+  const wide range = (wide) high - low, size = high > -(wide) low ? high : -(wide) low;
+  const wide far = range > size ? range : size;
+  wide all = 0;
+  for (int64_t i = 0; i < solver->rows; i++) {
+    const int64_t weight = solver->value[0][i], own = target[place[i]];
+    const wide above = (wide) solver->up * (own - low), below = (wide) solver->down * (high - own);
+    all += weight;
+    if (far >= limit || steps * all >= limit || (far + 1) * all >= limit || (far + 1) * all * steps >= limit)
+      return 0;
+    solver->value[output + 1][i] = weight * own;
+    solver->value[planes][i] += weight * (int64_t) (above > below ? above : below);
+    solver->value[planes + 1 + output][i] = place[i];
+  }
+  return 1;
+}
+
+int treeml_numeric_quantile (treeml_numeric *solver, const int32_t *place, const int64_t *target, const int32_t *places,
+                             int32_t outputs, const int64_t *weight, int64_t up, int64_t down) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (check_quantile (solver, place, target, places, outputs, up, down) || check_target_weights (solver, weight))
+    return solver->code;
+  const int code = begin_goal (solver, 2 * outputs + 2, 0);
+  if (code)
+    return code;
+  if (!copy_targets (solver, target, places, outputs)) {
+    release_goal (solver);
+    return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for targets");
+  }
+  solver->up = up;
+  solver->down = down;
+  solver->weighted = 0;
+  for (int64_t i = 0; i < solver->rows; i++) {
+    solver->value[0][i] = weight ? weight[i] : 1;
+    solver->weighted |= solver->value[0][i] != 1;
+  }
+  for (int32_t o = 0; o < outputs; o++)
+    if (!fill_output (solver, place + o * solver->rows, o)) {
+      release_goal (solver);
+      return numeric_fail (solver, TREEML_OVERFLOW, "the weighted distances between targets exceed 2^60");
+    }
+  solver->goal = numeric_goal_quantile;
+  solver->planes = outputs + 1;
   const int ended = end_goal (solver);
   solver->unit_worth = 0;
   return ended;

@@ -18,6 +18,7 @@ struct search {
   struct numeric_child *child;
   const struct numeric_part *part;
   int64_t price, leaves, upper, lowest;
+  int64_t count; /* of all rows, if there are fees */
   int root;
   int64_t next_report, polls; /* next_report is a number of sweeps */
   struct numeric_found *found;
@@ -27,21 +28,22 @@ static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The cost of a cut whose sides have these costs as leaves and as stumps. */
-static int64_t join (const struct search *search, const int64_t leaf[2], const int64_t stump[2]) {
+static int64_t join (const struct search *search, int32_t column, const int64_t leaf[2], const int64_t stump[2]) {
+  const int64_t fee = numeric_fee (search->solver, search->part->path, column) * search->count;
   int64_t one[2], two[2];
   for (int s = 0; s < 2; s++) {
     one[s] = leaf[s] + search->price;
     two[s] = least (one[s], stump[s] + 2 * search->price);
   }
   if (search->leaves >= 4)
-    return two[0] + two[1];
-  return least (one[0] + two[1], two[0] + one[1]);
+    return two[0] + two[1] + fee;
+  return least (one[0] + two[1], two[0] + one[1]) + fee;
 }
 
 static int64_t between (const struct search *search, const struct numeric_interval *open) {
   const struct numeric_point *a = &search->child->point[open->left], *b = &search->child->point[open->right];
   const int64_t leaf[2] = {a->leaf[0], b->leaf[1]}, stump[2] = {a->stump[0], b->stump[1]};
-  return join (search, leaf, stump);
+  return join (search, open->column, leaf, stump);
 }
 
 static int grow (struct arena *arena, void **array, int64_t used, int64_t *room, size_t size) {
@@ -125,6 +127,60 @@ static int64_t middle (const struct search *search, const struct numeric_interva
   return before_fits ? before : after_fits ? low : 0;
 }
 
+/* Lists the places of the rows of one side of a cut in the order of a column; with the first output also their codes
+   and weights. Returns their number. */
+static int64_t list_side (struct search *search, const void *codes, int order, int64_t code, int side, int32_t output) {
+  struct numeric_child *child = search->child;
+  struct numeric_quantile *quantile = &search->worker->quantile;
+  const int cell = search->solver->kernel->cell;
+  const int32_t *place = child->place[order * search->solver->outputs + output];
+  const int64_t *weight = output ? NULL : child->weight[order];
+  int64_t listed = 0;
+  for (int64_t i = 0; i < child->rows; i++) {
+    quantile->place[listed] = place[i];
+    if (!output)
+      quantile->code[listed] = numeric_cell (child->own[order], cell, i);
+    if (weight)
+      quantile->weight[listed] = weight[i];
+    listed += (numeric_code (codes, cell, i) > code) == side;
+  }
+  return listed;
+}
+
+/* Quantile losses: the stumps of the sides that are wanted. The chains of both sides are those of the cut. */
+static void sweep_quantile (struct search *search, int order, const void *codes, int64_t code,
+                            struct numeric_sides *sides) {
+  struct numeric_quantile *quantile = &search->worker->quantile;
+  const int64_t *weight = search->solver->weighted ? quantile->weight : NULL;
+  for (int s = 0; s < 2; s++) {
+    int64_t rows = 0;
+    sides->cost[s] = numeric_quantile_leaf (quantile, s);
+    for (int32_t o = 0; sides->wanted >> s & 1 && o < quantile->outputs; o++) {
+      rows = list_side (search, codes, order, code, s, o);
+      search->worker->until_clock -= 64 * rows; /* far slower than other sweeps */
+      numeric_quantile_sweep (quantile, o, s, quantile->place, weight, rows);
+    }
+    for (int64_t i = 1; i < rows; i++)
+      if (quantile->code[i] != quantile->code[i - 1])
+        sides->cost[s] = least (sides->cost[s], quantile->front[i] + quantile->back[i]);
+  }
+}
+
+/* Links the targets on both sides of a cut, which gives their losses as leaves. */
+static void link_sides (struct search *search, int column, int64_t position, int64_t leaf[2]) {
+  struct numeric_child *child = search->child;
+  struct numeric_quantile *quantile = &search->worker->quantile;
+  const int64_t *weight = child->weight[column];
+  quantile->targets = child->targets;
+  for (int32_t o = 0; o < quantile->outputs; o++) {
+    const int32_t *place = child->place[column * quantile->outputs + o];
+    numeric_quantile_link (quantile, o, 0, place, weight, position);
+    numeric_quantile_link (quantile, o, 1, place + position, weight ? weight + position : NULL, child->rows - position);
+  }
+  for (int s = 0; s < 2; s++)
+    leaf[s] = numeric_quantile_leaf (quantile, s);
+}
+
 static void sweep (struct search *search, int column, int order, int64_t code, struct numeric_sides *sides) {
   treeml_numeric *solver = search->solver;
   const struct numeric_kernel *kernel = solver->kernel;
@@ -143,6 +199,8 @@ static void sweep (struct search *search, int column, int order, int64_t code, s
     kernel->stump_labels (lanes, codes, code, sides);
   else if (search->child->goal == numeric_goal_many)
     kernel->stump_many (lanes, codes, code, sides);
+  else if (search->child->goal == numeric_goal_quantile)
+    sweep_quantile (search, order, codes, code, sides);
   else
     kernel->stump_squared (lanes, codes, code, sides);
 }
@@ -161,11 +219,30 @@ static void begin_sides (struct search *search, int column, int64_t position, st
   sides->wanted = 3;
   sides->square[0] = child->square ? child->square[column][position] : 0;
   sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
+  if (child->goal == numeric_goal_quantile) {
+    link_sides (search, column, position, leaf);
+    return;
+  }
   numeric_child_sums (search->worker, column, position, sums);
   for (int32_t k = 0; k < child->planes; k++)
     rest[k] = child->lanes[column].sum[k] - sums[k];
   leaf[0] = numeric_leaf (child->goal, child->planes, sums, sides->top[0], sides->square[0], solver->unit);
   leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
+}
+
+/* How many of the user's rows are on either side of a cut. */
+static void count_sides (const struct search *search, int32_t column, int64_t position, int64_t count[2]) {
+  const treeml_numeric *solver = search->solver;
+  const struct numeric_part *part = search->part;
+  count[0] = position;
+  count[1] = search->child->rows - position;
+  if (!solver->count)
+    return;
+  const int32_t *order = part->set->order[column];
+  count[0] = count[1] = 0;
+  for (int64_t i = 0, passed = 0; i < part->set->rows; i++)
+    if (part->column < 0 || (solver->rank[part->column][order[i]] > part->cut) == part->side)
+      count[passed++ >= position] += solver->count[order[i]];
 }
 
 /* Evaluates a cut between two points; returns the new point, or -1. Columns that cannot hold the best stump are not
@@ -174,7 +251,7 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
   const int32_t columns = solver->columns, made = add_point (search);
-  const int by_label = child->by_label && child->planes <= 8;
+  const int skips = (child->by_label && child->planes <= 8) || child->goal >= numeric_goal_squared;
   if (made < 0)
     return -1;
   struct numeric_point *point = &child->point[made];
@@ -186,8 +263,12 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
   struct numeric_sides sides;
   begin_sides (search, open->column, position, &sides, point->leaf);
   const int64_t here = numeric_child_worth (child, open->column, position);
-  const int64_t from_a = here - numeric_child_worth (child, open->column, a->position);
-  const int64_t to_b = numeric_child_worth (child, open->column, b->position) - here;
+  const int64_t from_a = solver->group ? NUMERIC_NONE : here - numeric_child_worth (child, open->column, a->position);
+  const int64_t to_b = solver->group ? NUMERIC_NONE : numeric_child_worth (child, open->column, b->position) - here;
+  const struct numeric_path path = numeric_path_add (solver, search->part->path, open->column);
+  int64_t count[2] = {0, 0};
+  if (solver->group)
+    count_sides (search, open->column, position, count);
   point->position = position;
   int32_t *turn = child->turn, first = a->column[0], second = b->column[1];
   point->stump[0] = point->leaf[0];
@@ -220,16 +301,17 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
       sweep (search, open->column, g, code, &sides);
     if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
       return -1;
-    /* A side that is not open needs no better bound; sweeps of labels skip it. */
+    /* A side that is not open needs no better bound; some sweeps skip it. */
     for (int s = 0; s < 2; s++) {
-      if (!open_sides || (by_label && !(open_sides >> s & 1))) {
+      if (!open_sides || (skips && !(open_sides >> s & 1))) {
         cost[s * columns + g] = low[s];
         point->stump[s] = least (point->stump[s], low[s]);
         continue;
       }
-      cost[s * columns + g] = sides.cost[s];
-      if (sides.cost[s] < point->stump[s]) {
-        point->stump[s] = sides.cost[s];
+      const int64_t here_costs = sides.cost[s] + numeric_fee (solver, &path, g) * count[s];
+      cost[s * columns + g] = here_costs;
+      if (here_costs < point->stump[s]) {
+        point->stump[s] = here_costs;
         point->column[s] = g;
       }
     }
@@ -243,14 +325,16 @@ static int64_t exact_value (struct search *search, int column, int64_t code) {
   const struct numeric_part *part = search->part;
   struct numeric_filter filter[2] = {{column, code, 0}, {part->column, part->cut, part->side}};
   const int filters = part->column < 0 ? 1 : 2;
+  const struct numeric_path path = numeric_path_add (search->solver, part->path, column);
   int64_t one[2], two[2];
   for (int s = 0; s < 2; s++) {
     filter[0].side = s;
-    one[s] = numeric_best_stump (search->worker, part->set, filter, filters, 1, -1).value;
-    two[s] = numeric_best_stump (search->worker, part->set, filter, filters, 2, -1).value;
+    one[s] = numeric_best_stump (search->worker, part->set, filter, filters, 1, -1, &path).value;
+    two[s] = numeric_best_stump (search->worker, part->set, filter, filters, 2, -1, &path).value;
   }
   const int64_t value = search->leaves >= 4 ? two[0] + two[1] : least (one[0] + two[1], two[0] + one[1]);
-  return least (value, NUMERIC_NONE);
+  const int64_t fee = numeric_fee (search->solver, part->path, column) * search->count;
+  return least (value + fee, NUMERIC_NONE);
 }
 
 static void consider (struct search *search, int column, int64_t code, int64_t value, const int32_t stump[2]) {
@@ -272,13 +356,16 @@ static void consider (struct search *search, int column, int64_t code, int64_t v
 static int divide (struct search *search, const struct numeric_interval *open, int32_t made) {
   struct numeric_child *child = search->child;
   const struct numeric_point *point = &child->point[made];
-  const int64_t value = join (search, point->leaf, point->stump), position = point->position;
+  const int64_t value = join (search, open->column, point->leaf, point->stump), position = point->position;
   consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
             value, point->column);
-  int64_t slack = value - search->upper, low = position - 1, high = position + 1;
+  const int64_t slack = value - search->upper;
+  int64_t low = position - 1, high = position + 1;
   if (slack >= 0) {
     search->lowest = least (search->lowest, search->upper);
-    if (!child->worth) {
+    if (search->solver->group) {
+      /* A worth does not include the fees of a row, so that only this cut is closed. */
+    } else if (!child->worth) {
       low = position - 1 - least (slack, child->rows);
       high = position + 1 + least (slack, child->rows);
     } else {
@@ -321,17 +408,21 @@ static int add_ends (struct search *search, int64_t *leaf, int64_t *stump) {
     child->point[end] = (struct numeric_point) {.position = s ? child->rows : 0};
   }
   struct numeric_sides sides;
-  int64_t leaves[2];
+  int64_t leaves[2], count[2] = {0, 0};
   begin_sides (search, 0, child->rows, &sides, leaves);
+  if (solver->group)
+    count_sides (search, 0, child->rows, count);
+  search->count = count[0];
   int64_t best = leaves[0];
   int32_t column = 0;
   for (int32_t g = 0; g < columns; g++) {
     sweep (search, g, g, solver->levels[g] - 1, &sides);
     if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
       return 0;
-    child->cost[columns + g] = child->cost[2 * columns + g] = sides.cost[0];
-    if (sides.cost[0] < best) {
-      best = sides.cost[0];
+    const int64_t costs = sides.cost[0] + numeric_fee (solver, search->part->path, g) * search->count;
+    child->cost[columns + g] = child->cost[2 * columns + g] = costs;
+    if (costs < best) {
+      best = costs;
       column = g;
     }
   }
@@ -387,7 +478,7 @@ static void consider_stump (struct search *search, int64_t value, int64_t leaves
   if (search->solver->options.support > 1) {
     const struct numeric_filter filter = {part->column, part->cut, part->side};
     column = -1;
-    value = numeric_best_stump (search->worker, part->set, &filter, part->column >= 0, leaves, -1).value;
+    value = numeric_best_stump (search->worker, part->set, &filter, part->column >= 0, leaves, -1, part->path).value;
     if (value >= search->upper)
       return;
   }
@@ -521,15 +612,16 @@ int numeric_depth_two_tree (struct numeric_worker *worker, const struct numeric_
   tree->nodes = 0;
   if (found->kind == 1) {
     const struct numeric_stump stump =
-        numeric_best_stump (worker, part->set, filter, part->column >= 0, leaves, found->stump[0]);
+        numeric_best_stump (worker, part->set, filter, part->column >= 0, leaves, found->stump[0], part->path);
     return add_stump (arena, tree, &stump) >= 0;
   }
+  const struct numeric_path path = numeric_path_add (worker->solver, part->path, found->column);
   struct numeric_stump one[2] = {{0}}, two[2];
   for (int s = 0; s < 2; s++) {
     filter[1].side = s;
     if (leaves < 4)
-      one[s] = numeric_best_stump (worker, part->set, filters, count, 1, -1);
-    two[s] = numeric_best_stump (worker, part->set, filters, count, 2, found->stump[s]);
+      one[s] = numeric_best_stump (worker, part->set, filters, count, 1, -1, &path);
+    two[s] = numeric_best_stump (worker, part->set, filters, count, 2, found->stump[s], &path);
   }
   if (leaves < 4) {
     if (one[0].value + two[1].value <= two[0].value + one[1].value)

@@ -36,7 +36,7 @@ static double separation (struct sweep *sweep) {
   }
   if (solver->goal == numeric_goal_many && solver->pure)
     return ratio (sweep->squares[0], left) + ratio (sweep->squares[1], right);
-  const int first = solver->goal == numeric_goal_squared;
+  const int first = solver->goal == numeric_goal_squared || solver->goal == numeric_goal_quantile;
   double squares[2] = {0, 0};
   for (int32_t k = first; k < solver->planes; k++) {
     const double other = (double) (sweep->all[k] - sweep->left[k]);
@@ -142,7 +142,7 @@ static struct split choose (struct numeric_worker *worker, const struct numeric_
     return (struct split) {.column = -1};
   if (depth > 1 && leaves > 2)
     return best_split (worker, set);
-  const struct numeric_stump last = numeric_best_stump (worker, set, NULL, 0, 2, -1);
+  const struct numeric_stump last = numeric_best_stump (worker, set, NULL, 0, 2, -1, NULL);
   return (struct split) {.column = last.column, .cut = last.cut};
 }
 

@@ -29,7 +29,7 @@ static int64_t cost_of (const treeml_numeric *solver, const int64_t *sums, int64
 }
 
 int32_t numeric_label (const treeml_numeric *solver, const int64_t *sums) {
-  if (solver->goal == numeric_goal_squared)
+  if (solver->goal == numeric_goal_squared || solver->goal == numeric_goal_quantile)
     return -1;
   if (solver->goal == numeric_goal_two)
     return sums[0] > 0;
@@ -37,6 +37,62 @@ int32_t numeric_label (const treeml_numeric *solver, const int64_t *sums) {
   for (int32_t k = 1; k < solver->planes; k++)
     best = sums[k] > sums[best] ? k : best;
   return best;
+}
+
+/* Rows by ascending target of an output. */
+static void order_by_place (const treeml_numeric *solver, const int64_t *place, int32_t places, int64_t *next,
+                            int32_t *order) {
+  memset (next, 0, ((size_t) places + 1) * sizeof *next);
+  for (int64_t i = 0; i < solver->rows; i++)
+    next[place[i] + 1]++;
+  for (int32_t i = 0; i < places; i++)
+    next[i + 1] += next[i];
+  for (int64_t i = 0; i < solver->rows; i++)
+    order[next[place[i]]++] = (int32_t) i;
+}
+
+/* The quantile of every leaf is found while its weights are added up by ascending target. `passed` and `guess` hold a
+   number for every leaf. */
+static int64_t quantile_loss (const treeml_numeric *solver, int32_t output, const int32_t *leaf, const int32_t *order,
+                              const int64_t *total, int64_t *passed, int64_t *guess) {
+  const int64_t *place = solver->value[solver->planes + 1 + output], *weight = solver->value[0];
+  const int64_t *target = solver->targets[output].target + 1;
+  int64_t value = 0;
+  for (int64_t i = 0; i < solver->rows; i++) {
+    const int32_t row = order[i], own = leaf[row];
+    if (!passed[own] || solver->down * passed[own] < solver->up * (total[own] - passed[own]))
+      guess[own] = target[place[row]];
+    passed[own] += weight[row];
+  }
+  for (int64_t i = 0; i < solver->rows; i++) {
+    const int64_t away = target[place[i]] - guess[leaf[i]];
+    value += weight[i] * (away > 0 ? solver->up * away : -solver->down * away);
+  }
+  return value;
+}
+
+int64_t numeric_quantile_value (treeml_numeric *solver, const int32_t *leaf, int64_t leaves) {
+  struct arena *arena = &solver->arena;
+  int32_t most = 0;
+  for (int32_t o = 0; o < solver->outputs; o++)
+    most = solver->targets[o].places > most ? solver->targets[o].places : most;
+  int64_t *next = arena_reserve (arena, (size_t) most + 1, sizeof *next), value = -1;
+  int64_t *total = arena_allocate (arena, 3 * (size_t) leaves, sizeof *total);
+  int32_t *order = arena_reserve (arena, (size_t) solver->rows, sizeof *order);
+  if (next && total && order) {
+    value = 0;
+    for (int64_t i = 0; i < solver->rows; i++)
+      total[leaf[i]] += solver->value[0][i];
+    for (int32_t o = 0; o < solver->outputs; o++) {
+      order_by_place (solver, solver->value[solver->planes + 1 + o], solver->targets[o].places, next, order);
+      memset (total + leaves, 0, (size_t) leaves * sizeof *total);
+      value += quantile_loss (solver, o, leaf, order, total, total + leaves, total + 2 * leaves);
+    }
+  }
+  arena_release (arena, next);
+  arena_release (arena, total);
+  arena_release (arena, order);
+  return value;
 }
 
 /* The rows that pass the filters, in the order of a column. */
@@ -48,6 +104,7 @@ struct scan {
   int32_t column;
   int64_t *all, top, count; /* totals over all these rows */
   double square;
+  int64_t price; /* of the stump: two leaves, and the fee of the column for all rows */
   struct numeric_stump best;
 };
 
@@ -103,7 +160,7 @@ static int add_all (struct scan *scan) {
 /* Considers a cut before row i with this cost: is it allowed and better? */
 static inline void consider (struct scan *scan, int64_t i, int64_t count, int64_t value) {
   const int64_t support = scan->solver->options.support;
-  value += 2 * scan->solver->options.leaf_price;
+  value += scan->price;
   if (value < scan->best.value && count >= support && scan->count - count >= support)
     scan->best = (struct numeric_stump) {.value = value, .column = scan->column, .cut = scan->rank[scan->row[i - 1]]};
 }
@@ -177,9 +234,43 @@ static void scan_any (struct scan *scan) {
   }
 }
 
+/* Puts the places and weights of the rows into the memory of the worker, in the order in which they are scanned. */
+static void list_places (struct scan *scan, int32_t output) {
+  treeml_numeric *solver = scan->solver;
+  struct numeric_quantile *quantile = &scan->worker->quantile;
+  quantile->targets = solver->targets;
+  for (int64_t i = 0; i < scan->rows; i++) {
+    quantile->place[i] = (int32_t) solver->value[solver->planes + 1 + output][scan->row[i]];
+    quantile->weight[i] = solver->value[0][scan->row[i]];
+  }
+  numeric_quantile_link (quantile, output, 0, quantile->place, quantile->weight, scan->rows);
+}
+
+static int64_t cost_of_all (struct scan *scan) {
+  if (scan->solver->goal != numeric_goal_quantile)
+    return cost_of (scan->solver, scan->all, scan->top, scan->square);
+  for (int32_t o = 0; o < scan->solver->outputs; o++)
+    list_places (scan, o);
+  return numeric_quantile_leaf (&scan->worker->quantile, 0);
+}
+
+static void scan_quantile (struct scan *scan) {
+  struct numeric_quantile *quantile = &scan->worker->quantile;
+  int64_t count = 0;
+  for (int32_t o = 0; o < scan->solver->outputs; o++) {
+    list_places (scan, o);
+    numeric_quantile_sweep (quantile, o, 0, quantile->place, quantile->weight, scan->rows);
+  }
+  for (int64_t i = 0; i < scan->rows && !is_over (scan, i); i++) {
+    if (i && differs (scan, i))
+      consider (scan, i, count, quantile->front[i] + quantile->back[i]);
+    count += counted (scan->solver, scan->row[i]);
+  }
+}
+
 struct numeric_stump numeric_best_stump (struct numeric_worker *worker, const struct numeric_set *set,
-                                         const struct numeric_filter *filter, int filters, int64_t leaves,
-                                         int32_t only) {
+                                         const struct numeric_filter *filter, int filters, int64_t leaves, int32_t only,
+                                         const struct numeric_path *path) {
   treeml_numeric *solver = worker->solver;
   const int64_t support = solver->options.support;
   const int32_t first = only < 0 ? 0 : only, last = only < 0 ? solver->columns - 1 : only;
@@ -189,7 +280,7 @@ struct numeric_stump numeric_best_stump (struct numeric_worker *worker, const st
   if (!add_all (&scan))
     return scan.best;
   if (scan.count >= support)
-    scan.best.value = cost_of (solver, scan.all, scan.top, scan.square) + solver->options.leaf_price;
+    scan.best.value = cost_of_all (&scan) + solver->options.leaf_price;
   if (leaves < 2 || scan.count < 2 * support)
     return scan.best;
   for (int32_t f = first; f <= last; f++) {
@@ -197,10 +288,13 @@ struct numeric_stump numeric_best_stump (struct numeric_worker *worker, const st
       pass (&scan, set, f, filter, filters);
     if (numeric_spent (worker, set->rows / 2))
       break;
+    scan.price = 2 * solver->options.leaf_price + numeric_fee (solver, path, f) * scan.count;
     if (solver->goal == numeric_goal_two)
       scan_two (&scan);
     else if (solver->goal == numeric_goal_many && solver->pure)
       scan_pure (&scan);
+    else if (solver->goal == numeric_goal_quantile)
+      scan_quantile (&scan);
     else
       scan_any (&scan);
     if (numeric_spent (worker, set->rows))

@@ -48,12 +48,22 @@ TREEML_PUBLIC int treeml_numeric_beside (treeml_numeric *, int32_t column, int32
 /* How many of the user's rows each row represents; 1 without this call, or with NULL. */
 TREEML_PUBLIC int treeml_numeric_counts (treeml_numeric *, const int64_t *count);
 
-/* One of these defines what a leaf costs: weights of misclassified rows, costs by row and class, or squared error. */
+/* What a row pays, times its count, if a column is tested on its path: once for all columns of a group. To be called
+   after the columns and before anything that ranks them. */
+TREEML_PUBLIC int treeml_numeric_fees (treeml_numeric *, const int32_t *group, const int64_t *fee);
+
+/* One of these defines what a leaf costs: weights of misclassified rows, costs by row and class, or a loss. */
 TREEML_PUBLIC int treeml_numeric_labels (treeml_numeric *, const int32_t *labels, int32_t classes,
                                          const int64_t *weight);
 TREEML_PUBLIC int treeml_numeric_costs (treeml_numeric *, const int64_t *cost, int32_t classes);
 TREEML_PUBLIC int treeml_numeric_targets (treeml_numeric *, const int64_t *targets, int32_t outputs,
                                           const int64_t *weight);
+/* Absolute and quantile loss: a leaf costs `up` per unit of a target above its best constant and `down` per unit below.
+   Output by output, `target` holds the distinct targets in ascending order, `places` how many there are, and `place`
+   the number of every row's target among them. */
+TREEML_PUBLIC int treeml_numeric_quantile (treeml_numeric *, const int32_t *place, const int64_t *target,
+                                           const int32_t *places, int32_t outputs, const int64_t *weight, int64_t up,
+                                           int64_t down);
 
 /* To be called before targets: the caller will add amounts up to this to losses, so units are coarse enough for
    them. */

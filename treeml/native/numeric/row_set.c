@@ -106,6 +106,8 @@ const void *numeric_set_pair (treeml_numeric *solver, struct numeric_set *set, i
 
 /* Whether the search for this goal reads a plane in the order of columns. */
 static int is_read (const treeml_numeric *solver, int64_t k) {
+  if (solver->goal == numeric_goal_quantile)
+    return !k || k >= solver->planes; /* the moments serve first trees only */
   if (k < solver->planes)
     return !solver->labelled;
   return k == solver->planes ? !solver->unit_worth : solver->goal == numeric_goal_squared || solver->labelled;

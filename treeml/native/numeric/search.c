@@ -5,16 +5,20 @@
    because removing rows from a set lowers its optimum by at most their worth: if A was solved, then opt (B) >= opt
    (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of open cuts. At
    the root, several threads take cuts from the same table. */
+#include "numeric/climb.h"
 #include "numeric/neighbours.h"
-#include "numeric/solver.h"
 
-#include <pthread.h>
+#include "common/bits.h"
+#include "common/platform.h"
+
 #include <string.h>
-#include <time.h>
+
+enum { few_cuts = 4 };
 
 /* The open cuts of one column. */
 struct column {
   int32_t cuts, open;
+  int64_t fee;       /* that all rows pay for a test of the column */
   int32_t *position; /* for every cut: the number of rows on its yes side */
   int32_t *alive;    /* the open cuts, ascending */
   int64_t *low[2];   /* for every cut: lower bounds of its sides */
@@ -24,23 +28,29 @@ struct column {
 struct node {
   treeml_numeric *solver;
   struct numeric_set *set;
+  const struct numeric_path *path;
   int64_t depth, leaves[2]; /* depth of the sides, and the most leaves of each */
   int64_t upper, lowest;
   int found, root, symmetric;
   int bounds; /* whether the open cuts are all that is left of the whole problem */
+  int climbs; /* whether the search pauses to raise the bound of the whole problem by `climb` */
+  int decided;
+  int64_t all_leaves; /* the most leaves of the tree */
+  struct numeric_climb climb;
   struct numeric_tree *tree;
   struct column *column;
   struct numeric_neighbour **near; /* solved sides of the cuts of every column, for their neighbours; or NULL */
   int64_t busy;
   int32_t first_column; /* a cut to start with, or -1 */
   int64_t first_cut;
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
+  thread_lock lock;
+  thread_signal changed;
   int shared; /* whether several threads work on it */
 };
 
 struct choice {
   int32_t column, index;
+  int32_t run; /* how many open cuts lie side by side there */
   int64_t slack;
 };
 
@@ -55,12 +65,12 @@ static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
 
 static void lock (struct node *node) {
   if (node->shared)
-    pthread_mutex_lock (&node->lock);
+    lock_take (&node->lock);
 }
 
 static void unlock (struct node *node) {
   if (node->shared)
-    pthread_mutex_unlock (&node->lock);
+    lock_leave (&node->lock);
 }
 
 /* The cuts of a column that leave enough rows on both sides. */
@@ -75,6 +85,7 @@ static int list_cuts (struct node *node, struct numeric_worker *worker, int32_t 
     all += solver->count ? solver->count[order[i]] : 1;
     cuts += i && rank[order[i]] != rank[order[i - 1]];
   }
+  column->fee = numeric_fee (solver, node->path, f) * all;
   const size_t room = (size_t) cuts + 1;
   column->position = arena_allocate (&solver->arena, room, sizeof *column->position);
   column->alive = arena_allocate (&solver->arena, room, sizeof *column->alive);
@@ -112,7 +123,7 @@ static int64_t close_cuts (struct node *node) {
     int32_t kept = 0;
     for (int32_t i = 0; i < column->open; i++) {
       const int32_t cut = column->alive[i];
-      const int64_t low = column->low[0][cut] + column->low[1][cut];
+      const int64_t low = column->low[0][cut] + column->low[1][cut] + column->fee;
       if (low < node->upper || column->busy[cut] == 1) {
         column->alive[kept++] = cut;
         bound = least (bound, low);
@@ -132,14 +143,15 @@ static void remove_cut (struct column *column, int32_t cut) {
   column->open = kept;
 }
 
-static int64_t slack_of (const struct node *node, int32_t f, int32_t first, int32_t last) {
+static int64_t slack_of (const struct node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
+                         int32_t last) {
   const struct column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  return width / 2 * node->solver->options.slack / 100;
+  return node->solver->group ? 0 : width / 2 * worker->slack / 100;
 }
 
-static int choose (struct node *node, struct choice *choice) {
+static int choose (struct node *node, const struct numeric_worker *worker, struct choice *choice) {
   int32_t longest = 0;
   int64_t first = 0, last = 0;
   if (node->first_column >= 0) {
@@ -149,7 +161,7 @@ static int choose (struct node *node, struct choice *choice) {
     for (int32_t i = 0; i < column->open; i++) {
       const int32_t cut = column->alive[i];
       if (node->solver->rank[f][node->set->order[f][column->position[cut] - 1]] == node->first_cut) {
-        *choice = (struct choice) {.column = f, .index = cut, .slack = 0};
+        *choice = (struct choice) {.column = f, .index = cut, .run = 1, .slack = 0};
         return 1;
       }
     }
@@ -167,6 +179,7 @@ static int choose (struct node *node, struct choice *choice) {
         end++;
       if (end - i > longest) {
         longest = end - i;
+        choice->run = longest;
         choice->column = f;
         choice->index = column->alive[i + (end - i) / 2];
         first = column->alive[i];
@@ -177,7 +190,7 @@ static int choose (struct node *node, struct choice *choice) {
   }
   if (!longest)
     return 0;
-  choice->slack = slack_of (node, choice->column, (int32_t) first, (int32_t) last);
+  choice->slack = slack_of (node, worker, choice->column, (int32_t) first, (int32_t) last);
   return 1;
 }
 
@@ -187,8 +200,8 @@ static int64_t full (int64_t depth) { return INT64_C (1) << (depth < 61 ? depth 
 /* Whether the bounds of a side can serve its neighbours: every code must be a cut, and leaves must not be limited. */
 static int has_near (const struct node *node, int64_t leaves) {
   const treeml_numeric *solver = node->solver;
-  return solver->options.near && node->depth > 2 && solver->goal != numeric_goal_squared && !solver->count &&
-         solver->options.support == 1 && leaves >= 2 * full (node->depth);
+  return solver->options.near && node->depth > 2 && !solver->group && solver->goal != numeric_goal_squared &&
+         !solver->count && solver->options.support == 1 && leaves >= 2 * full (node->depth);
 }
 
 static void find_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
@@ -252,7 +265,8 @@ static void warm_up (struct node *node, struct numeric_warm *warm) {
 static struct numeric_outcome solve_side (struct node *node, struct numeric_worker *worker, int32_t f, int64_t cut,
                                           int s, int64_t budget, struct side *side) {
   treeml_numeric *solver = node->solver;
-  const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s};
+  const struct numeric_path path = numeric_path_add (solver, node->path, f);
+  const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
   const int64_t depth = least (node->depth, node->leaves[s] - 1);
   side->tree.nodes = 0;
   if (depth <= 2) {
@@ -270,7 +284,7 @@ static struct numeric_outcome solve_side (struct node *node, struct numeric_work
   const int32_t position = (int32_t) (s ? node->set->rows - set.rows : set.rows);
   find_near (node, f, position, s, &warm);
   side->outcome =
-      numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree, node->near ? &warm : NULL);
+      numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree, node->near ? &warm : NULL, &path);
   keep_near (node, f, position, s, &warm);
   numeric_set_release (solver, &set);
   return side->outcome;
@@ -282,7 +296,8 @@ static void improve (struct node *node, struct numeric_worker *worker, const str
   struct arena *arena = &node->solver->arena;
   const int32_t f = choice->column;
   for (int s = 0; s < 2; s++) {
-    const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s};
+    const struct numeric_path path = numeric_path_add (node->solver, node->path, f);
+    const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
     const int64_t leaves = node->depth == 0 ? 1 : node->depth == 1 ? least (node->leaves[s], 2) : node->leaves[s];
     if (!side[s].tree.nodes && !numeric_depth_two_tree (worker, &part, leaves, &side[s].found, &side[s].tree)) {
       numeric_stop_search (node->solver, TREEML_MEMORY);
@@ -313,7 +328,11 @@ static void raise_own (struct node *node, int32_t f, int32_t solved, const int64
   for (int32_t i = 0; i < column->open; i++) {
     const int32_t cut = column->alive[i];
     const int64_t there = numeric_worth (node->set, f, column->position[cut]);
-    const int64_t fewer = here > there ? here - there : 0, more = there > here ? there - here : 0;
+    int64_t fewer = here > there ? here - there : 0, more = there > here ? there - here : 0;
+    if (node->solver->group) { /* a worth does not include the fees of a row */
+      fewer = column->position[cut] < column->position[solved] ? bound[0] : 0;
+      more = column->position[cut] > column->position[solved] ? bound[1] : 0;
+    }
     column->low[0][cut] = greatest (column->low[0][cut], bound[0] - fewer);
     column->low[1][cut] = greatest (column->low[1][cut], bound[1] - more);
   }
@@ -352,9 +371,9 @@ static void raise_others (struct node *node, int32_t f, int32_t solved, int64_t 
         const int32_t cut = column->alive[i];
         const int64_t position = column->position[cut];
         for (; row + 64 <= position; row += 64)
-          inside += __builtin_popcountll (bits[row / 64]);
+          inside += count_bits (bits[row / 64]);
         const uint64_t rest = position > row ? bits[row / 64] & ((UINT64_C (1) << (position - row)) - 1) : 0;
-        raise_cut (column, cut, inside + __builtin_popcountll (rest), position, all, bound, node->symmetric);
+        raise_cut (column, cut, inside + count_bits (rest), position, all, bound, node->symmetric);
       }
       continue;
     }
@@ -375,6 +394,7 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
   treeml_numeric *solver = node->solver;
   const int32_t f = choice->column;
   struct column *column = &node->column[f];
+  upper -= column->fee;
   const int64_t position = column->position[choice->index];
   const int64_t code = solver->rank[f][node->set->order[f][position - 1]];
   const int first = 2 * position < node->set->rows, second = !first;
@@ -383,34 +403,65 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
       solve_side (node, worker, f, code, first, upper - low[second] + choice->slack, &side[first]);
   value[first] = outcome.value;
   bound[first] = greatest (bound[first], outcome.bound);
-  if (!numeric_stopping (solver) && value[first] < NUMERIC_NONE && value[first] + low[second] < upper) {
-    outcome = solve_side (node, worker, f, code, second, upper - value[first] + choice->slack, &side[second]);
+  const int fits = value[first] < NUMERIC_NONE && value[first] + low[second] < upper;
+  /* If one side alone reaches a target, the other side often does too, and then no cut of the run is left. */
+  const int both = worker->climbing && bound[first] >= upper && choice->run > few_cuts;
+  if (!numeric_stopping (solver) && (fits || both)) {
+    const int64_t left = fits ? upper - value[first] : upper;
+    outcome = solve_side (node, worker, f, code, second, left + choice->slack, &side[second]);
     value[second] = outcome.value;
     bound[second] = greatest (bound[second], outcome.bound);
   }
   worker->statistics.thresholds++;
   lock (node);
   if (!numeric_stopping (solver)) {
-    if (value[0] < NUMERIC_NONE && value[1] < NUMERIC_NONE && value[0] + value[1] < node->upper)
-      improve (node, worker, choice, code, value[0] + value[1], side);
-    node->lowest = least (node->lowest, bound[0] + bound[1]);
+    const int64_t whole = value[0] + value[1] + column->fee;
+    if (value[0] < NUMERIC_NONE && value[1] < NUMERIC_NONE && whole < node->upper)
+      improve (node, worker, choice, code, whole, side);
+    node->lowest = least (node->lowest, bound[0] + bound[1] + column->fee);
     column->busy[choice->index] = 2;
     column->low[0][choice->index] = bound[0];
     column->low[1][choice->index] = bound[1];
     remove_cut (column, choice->index);
     raise_own (node, f, choice->index, bound);
-    if (solver->options.cross && solver->goal != numeric_goal_squared)
+    if (solver->options.cross && solver->goal != numeric_goal_squared && !solver->group)
       raise_others (node, f, choice->index, code, bound, bits, room, worker);
   }
   node->busy--;
   if (node->shared)
-    pthread_cond_broadcast (&node->changed);
+    signal_all (&node->changed);
   unlock (node);
+}
+
+/* Raises the bound of the whole problem, and closes all cuts if that decides it. */
+static void pause_to_climb (struct node *node, struct numeric_worker *worker) {
+  treeml_numeric *solver = node->solver;
+  struct numeric_climb *climb = &node->climb;
+  struct numeric_tree tree = {0};
+  if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
+    if (tree.nodes) {
+      numeric_offer (worker, &tree);
+      if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
+        numeric_stop_search (solver, TREEML_MEMORY);
+      node->upper = climb->bound;
+      node->found = 1;
+    }
+    node->lowest = least (node->lowest, node->upper);
+    for (int32_t f = 0; f < solver->columns; f++)
+      node->column[f].open = 0;
+    node->decided = 1;
+  }
+  numeric_tree_release (&solver->arena, &tree);
+  /* the first time only what is easy, then more and more */
+  climb->effort = least (greatest (2 * climb->effort, solver->options.climb), INT64_MAX / 4);
+  worker->allowance = climb->effort;
 }
 
 static void work (struct node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct side side[2] = {0};
+  if (node->climbs)
+    pause_to_climb (node, worker);
   uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
   void *room = arena_allocate (&solver->arena, (size_t) node->set->rows + 128, (size_t) solver->kernel->cell);
   if (!bits || !room)
@@ -421,16 +472,9 @@ static void work (struct node *node, struct numeric_worker *worker) {
     const int64_t bound = close_cuts (node);
     if (node->bounds)
       numeric_raise_bound (solver, bound);
-    const int any = choose (node, &choice);
+    const int any = choose (node, worker, &choice);
     if (!any && node->busy && node->shared) {
-      struct timespec until;
-      clock_gettime (CLOCK_REALTIME, &until);
-      until.tv_nsec += 5000000;
-      if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-      }
-      pthread_cond_timedwait (&node->changed, &node->lock, &until);
+      signal_wait (&node->changed, &node->lock, 5);
       unlock (node);
       numeric_poll (worker);
       continue;
@@ -447,7 +491,14 @@ static void work (struct node *node, struct numeric_worker *worker) {
     solve_cut (node, worker, &choice, upper, low, side, bits, room);
     if (worker->until_clock <= 0)
       numeric_poll (worker);
+    if (node->climbs && numeric_resume (solver)) {
+      if (column->busy[choice.index] == 1) /* the pause came before it was solved */
+        column->busy[choice.index] = 0;
+      pause_to_climb (node, worker);
+    }
   }
+  if (node->climbs)
+    worker->allowance = 0;
   if (node->bounds && numeric_stopping (solver)) {
     lock (node);
     numeric_raise_bound (solver, close_cuts (node));
@@ -462,7 +513,7 @@ static void work (struct node *node, struct numeric_worker *worker) {
 struct thread {
   struct node *node;
   struct numeric_worker worker;
-  pthread_t handle;
+  thread_handle handle;
 };
 
 static void *run_thread (void *argument) {
@@ -488,24 +539,24 @@ static void work_together (struct node *node, struct numeric_worker *worker) {
     numeric_stop_search (solver, TREEML_MEMORY);
     return;
   }
-  pthread_mutex_init (&node->lock, NULL);
-  pthread_cond_init (&node->changed, NULL);
+  lock_make (&node->lock);
+  signal_make (&node->changed);
   node->shared = 1;
   int64_t started = 0;
   while (started < helpers) {
     thread[started] = (struct thread) {.node = node, .worker = {.solver = solver, .number = (int) started + 1}};
-    if (pthread_create (&thread[started].handle, NULL, run_thread, &thread[started]))
+    if (thread_start (&thread[started].handle, run_thread, &thread[started]))
       break;
     started++;
   }
   work (node, worker);
   for (int64_t i = 0; i < started; i++) {
-    pthread_join (thread[i].handle, NULL);
+    thread_join (&thread[i].handle);
     statistics_add (&worker->statistics, &thread[i].worker.statistics);
   }
   node->shared = 0;
-  pthread_cond_destroy (&node->changed);
-  pthread_mutex_destroy (&node->lock);
+  signal_destroy (&node->changed);
+  lock_destroy (&node->lock);
   arena_release (&solver->arena, thread);
 }
 
@@ -532,23 +583,27 @@ static void release (struct node *node, const struct numeric_neighbour *kept) {
 
 struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
                                        int64_t leaves, int64_t budget, int root, struct numeric_tree *tree,
-                                       struct numeric_warm *warm) {
+                                       struct numeric_warm *warm, const struct numeric_path *path) {
   treeml_numeric *solver = worker->solver;
   worker->statistics.nodes++;
   struct node node = {.solver = solver,
                       .set = set,
+                      .path = path,
                       .depth = depth - 1,
                       .upper = budget,
                       .lowest = NUMERIC_NONE,
                       .root = root,
                       .tree = tree,
+                      .climbs = root && depth > 3 && solver->options.threads == 1 && solver->options.climb > 0,
+                      .all_leaves = leaves,
+                      .climb = {.effort = solver->options.climb / 16 + 1},
                       .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {
     node.first_column = solver->best.column[0];
     node.first_cut = solver->best.cut[0];
   }
-  const struct numeric_stump leaf = numeric_best_stump (worker, set, NULL, 0, 1, -1);
+  const struct numeric_stump leaf = numeric_best_stump (worker, set, NULL, 0, 1, -1, NULL);
   node.lowest = leaf.value < NUMERIC_NONE ? leaf.value : solver->options.leaf_price;
   if (leaf.value < node.upper) {
     if (numeric_tree_add (&solver->arena, tree, -1, 0) < 0)
@@ -580,7 +635,7 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
       work_together (&node, worker);
     else
       work (&node, worker);
-    if (numeric_stopping (solver) || leaves >= 2 * most)
+    if (numeric_stopping (solver) || node.decided || leaves >= 2 * most)
       break;
   }
   if (numeric_stopping (solver))

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { rows_between_clocks = 1 << 20 };
-enum { paused = 100 }; /* a further reason to stop: the search for a first tree has used up its share of the work */
+enum { paused = 100 }; /* a further reason to stop: a search has used up its share of the work */
 /* In rows times columns: from `large` on a sample is tried first, and `sampled` is the size of the sample. */
 enum { large = 500000, sampled = 100000 };
 
@@ -26,7 +26,7 @@ treeml_numeric *treeml_numeric_create (void) {
     return NULL;
   solver->arena.limit = SIZE_MAX;
   options_initialize (&solver->options, program_numbers);
-  pthread_mutex_init (&solver->best_lock, NULL);
+  lock_make (&solver->best_lock);
   return solver;
 }
 
@@ -36,7 +36,7 @@ void treeml_numeric_destroy (treeml_numeric *solver) {
   numeric_release_data (solver);
   numeric_tree_release (&solver->arena, &solver->start);
   numeric_tree_release (&solver->arena, &solver->best);
-  pthread_mutex_destroy (&solver->best_lock);
+  lock_destroy (&solver->best_lock);
   memory_release (solver);
 }
 
@@ -169,6 +169,11 @@ void numeric_stop_search (treeml_numeric *solver, int why) {
   atomic_compare_exchange_strong (&solver->stopping, &none, 1 + why);
 }
 
+int numeric_resume (treeml_numeric *solver) {
+  int pause = 1 + paused;
+  return atomic_compare_exchange_strong (&solver->stopping, &pause, 0);
+}
+
 void numeric_raise_bound (treeml_numeric *solver, int64_t bound) {
   long long known = atomic_load (&solver->bound);
   while (bound > known && !atomic_compare_exchange_weak (&solver->bound, &known, bound))
@@ -176,7 +181,7 @@ void numeric_raise_bound (treeml_numeric *solver, int64_t bound) {
 }
 
 static void call_back (treeml_numeric *solver, double now) {
-  pthread_mutex_lock (&solver->best_lock);
+  lock_take (&solver->best_lock);
   const int64_t value = atomic_load (&solver->best_value), bound = atomic_load (&solver->bound);
   const int64_t shown = value < NUMERIC_NONE ? value + solver->base : INT64_MAX;
   const int better = solver->better;
@@ -184,7 +189,7 @@ static void call_back (treeml_numeric *solver, double now) {
   if (solver->watch (solver->watch_state, now - solver->began, shown, (bound < value ? bound : value) + solver->base,
                      better))
     numeric_stop_search (solver, TREEML_INTERRUPTED);
-  pthread_mutex_unlock (&solver->best_lock);
+  lock_leave (&solver->best_lock);
 }
 
 int numeric_poll (struct numeric_worker *worker) {
@@ -212,6 +217,12 @@ int numeric_worker_create (struct numeric_worker *worker) {
   worker->most = solver->goal == numeric_goal_many && solver->pure
                      ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
                      : NULL;
+  worker->slack = solver->options.slack;
+  worker->quantile.up = solver->up;
+  worker->quantile.down = solver->down;
+  if (solver->goal == numeric_goal_quantile &&
+      !numeric_quantile_create (&solver->arena, &worker->quantile, solver->targets, solver->outputs, solver->rows))
+    return 0;
   return worker->sums && worker->row && (worker->most || solver->goal != numeric_goal_many || !solver->pure);
 }
 
@@ -219,6 +230,7 @@ void numeric_worker_destroy (struct numeric_worker *worker) {
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
+  numeric_quantile_destroy (&worker->solver->arena, &worker->quantile);
 }
 
 void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tree) {
@@ -230,7 +242,7 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
     return;
   }
   const int64_t value = numeric_tree_finish (solver, &copy);
-  pthread_mutex_lock (&solver->best_lock);
+  lock_take (&solver->best_lock);
   if (value < atomic_load (&solver->best_value) && value < solver->upper) {
     struct numeric_tree old = solver->best;
     solver->best = copy;
@@ -241,7 +253,7 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
     if (value < solver->enough)
       numeric_stop_search (solver, TREEML_ENOUGH);
   }
-  pthread_mutex_unlock (&solver->best_lock);
+  lock_leave (&solver->best_lock);
   numeric_tree_release (&solver->arena, &copy);
 }
 
@@ -251,7 +263,12 @@ static int cell_width (const treeml_numeric *solver) {
   for (int32_t f = 0; f < solver->columns; f++)
     levels = solver->levels[f] > levels ? solver->levels[f] : levels;
   const int64_t lane = solver->rows / LANES + 2 * BLOCK;
-  const int64_t most = solver->goal == numeric_goal_two ? solver->worth_most : solver->worth_sum;
+  int64_t most = solver->goal == numeric_goal_two ? solver->worth_most : solver->worth_sum;
+  for (int32_t o = 0; solver->goal == numeric_goal_quantile && o < solver->outputs; o++)
+    most = solver->targets[o].places > most ? solver->targets[o].places : most;
+  if (solver->goal == numeric_goal_quantile) /* cells also hold weights */
+    for (int64_t i = 0; i < solver->rows; i++)
+      most = solver->value[0][i] > most ? solver->value[0][i] : most;
   const int64_t times = solver->goal == numeric_goal_two ? lane : 1;
   const int64_t asked = solver->options.cell / 8;
   int width = 8;
@@ -322,10 +339,10 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   for (int64_t depth = 3; depth < solver->depth && !numeric_stopping (solver); depth++) {
     const int64_t most = depth < 62 ? INT64_C (1) << depth : INT64_MAX;
     worker->allowance = solver->options.deepen;
-    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree, NULL);
+    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree, NULL,
+                    NULL);
     worker->allowance = 0;
-    int pause = 1 + paused;
-    atomic_compare_exchange_strong (&solver->stopping, &pause, 0);
+    numeric_resume (solver);
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
@@ -377,7 +394,7 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
       numeric_raise_bound (solver, outcome.bound);
   } else {
     struct numeric_tree tree = {0};
-    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree, NULL);
+    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree, NULL, NULL);
     numeric_tree_release (&solver->arena, &tree);
   }
 }

@@ -10,16 +10,23 @@
 #include "common/clock.h"
 #include "common/memory.h"
 #include "common/options.h"
+#include "common/platform.h"
 #include "common/statistics.h"
 #include "numeric/numeric.h"
+#include "numeric/quantile.h"
 #include "simd/numeric_kernel.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define NUMERIC_NONE (INT64_MAX / 4) /* the value if there is no tree */
 
-enum numeric_goal { numeric_goal_none, numeric_goal_two, numeric_goal_many, numeric_goal_squared };
+enum numeric_goal {
+  numeric_goal_none,
+  numeric_goal_two,
+  numeric_goal_many,
+  numeric_goal_squared,
+  numeric_goal_quantile
+};
 
 /* A tree over the kept columns; column -1 marks a leaf, and node 0 is the root. */
 struct numeric_tree {
@@ -60,13 +67,15 @@ struct treeml_numeric {
   uint64_t *key;      /* for each kept column: a hash of its ranks */
   int32_t ranked;     /* number of given columns that are sorted */
   int32_t **unranked; /* the codes of the others */
+  int32_t *group;     /* for each given column: columns of one group are paid for once on a path; NULL without fees */
+  int64_t *fee;       /* for each given column: what a row pays, times its count, for the first test of the group */
   int64_t *count;     /* how many rows each row represents, or NULL */
   int64_t total_count;
 
   enum numeric_goal goal;
   int32_t classes, planes;
   int64_t **value; /* a number of every row for each plane; then its worth; then its class, or its square as the bits of
-                      a double */
+                      a double, or the places of its targets */
   int32_t value_planes;
   int unit_worth;
   int labelled; /* whether there are many classes and every row counts the same: planes are made from labels */
@@ -74,6 +83,10 @@ struct treeml_numeric {
   int64_t base; /* the cost that all trees share and the search does not see */
   int64_t worth_sum, worth_most;
   double unit, square_sum;
+  int64_t up, down; /* quantile loss: the cost per unit above and below what is predicted */
+  int32_t outputs;  /* of a quantile loss */
+  struct numeric_targets *targets;
+  int weighted;  /* whether a row has another weight than 1 */
   int shift;     /* number of low bits of weight times target that are dropped; the unit accounts for them */
   double amount; /* the largest amount that the caller adds to losses */
   double error;  /* how far a leaf may be off before the unit is applied, apart from rounding to units */
@@ -92,7 +105,7 @@ struct treeml_numeric {
   struct numeric_tree best; /* in the caller's columns and codes once the search has ended */
   int best_is_given;        /* whether `best` is in the caller's columns and codes */
   atomic_llong best_value, bound;
-  pthread_mutex_t best_lock;
+  thread_lock best_lock;
   int better; /* since the last call of the progress function */
   int32_t status, stop;
 };
@@ -102,8 +115,30 @@ int numeric_fail (treeml_numeric *, int code, const char *format, ...);
 /* Every long loop of a worker calls this. A non-zero result means: return. */
 int numeric_poll (struct numeric_worker *);
 void numeric_stop_search (treeml_numeric *, int why);
+/* Goes on after the allowance of a worker was used up; returns whether it was. */
+int numeric_resume (treeml_numeric *);
 static inline int numeric_stopping (treeml_numeric *solver) {
   return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
+}
+
+/* The groups that are tested above a node. */
+struct numeric_path {
+  const struct numeric_path *above;
+  int32_t group;
+};
+static inline struct numeric_path numeric_path_add (const treeml_numeric *solver, const struct numeric_path *above,
+                                                    int32_t column) {
+  return (struct numeric_path) {above, solver->group ? solver->group[solver->source[column]] : -1};
+}
+/* What each of the user's rows pays for a test of a column below a path. */
+static inline int64_t numeric_fee (const treeml_numeric *solver, const struct numeric_path *path, int32_t column) {
+  if (!solver->group || column < 0)
+    return 0;
+  const int32_t given = solver->source[column];
+  for (; path; path = path->above)
+    if (path->group == solver->group[given])
+      return 0;
+  return solver->fee[given];
 }
 
 /* Trees. */
@@ -136,6 +171,9 @@ static inline int64_t numeric_worth (const struct numeric_set *set, int column, 
 /* Leaves. `sums` are those of the planes; `top` and `square` are totals over the rows. */
 int64_t numeric_leaf (enum numeric_goal, int32_t planes, const int64_t *sums, int64_t top, double square, double unit);
 int32_t numeric_label (const treeml_numeric *, const int64_t *sums);
+/* The loss of all leaves of a tree together, for a quantile loss; `leaf` is the leaf of every row. -1 if out of
+   memory. */
+int64_t numeric_quantile_value (treeml_numeric *, const int32_t *leaf, int64_t leaves);
 static inline double numeric_square (const treeml_numeric *solver, int64_t row) {
   union {
     int64_t whole;
@@ -166,7 +204,8 @@ struct numeric_stump {
 };
 /* `only`: the column of the split, or -1 for any. */
 struct numeric_stump numeric_best_stump (struct numeric_worker *, const struct numeric_set *,
-                                         const struct numeric_filter *, int filters, int64_t leaves, int32_t only);
+                                         const struct numeric_filter *, int filters, int64_t leaves, int32_t only,
+                                         const struct numeric_path *);
 
 /* The result of a search of a set. */
 struct numeric_outcome {
@@ -180,6 +219,7 @@ struct numeric_part { /* the rows of a set on one side of a cut, or all of them 
   int32_t column; /* -1 for all rows */
   int64_t cut;
   int side;
+  const struct numeric_path *path; /* includes the column */
 };
 struct numeric_found { /* the root of the best tree, from which the rest can be rebuilt */
   int kind;            /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
@@ -195,7 +235,8 @@ int numeric_depth_two_tree (struct numeric_worker *, const struct numeric_part *
 /* Any depth. `warm` holds the bounds of neighbours and receives new ones; or NULL. */
 struct numeric_warm;
 struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                                       int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm);
+                                       int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm,
+                                       const struct numeric_path *);
 /* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
    solved. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
@@ -214,11 +255,14 @@ struct numeric_worker {
   struct statistics statistics;
   int number; /* worker 0 runs in the caller's thread and is the only one to call back */
   int64_t until_clock, polls;
-  int64_t allowance; /* number of polls after which a search for a first tree ends, or 0 */
+  int64_t allowance; /* number of polls after which a search pauses, or 0 */
+  int64_t slack;     /* as the option */
+  int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
-  int64_t *sums; /* memory for sums of every plane */
-  int32_t *row;  /* memory for every row */
-  int64_t *most; /* likewise */
+  int64_t *sums;                    /* memory for sums of every plane */
+  int32_t *row;                     /* memory for every row */
+  int64_t *most;                    /* likewise */
+  struct numeric_quantile quantile; /* for quantile losses only */
 };
 
 int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */

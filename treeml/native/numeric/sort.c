@@ -7,6 +7,9 @@
    slow. */
 #include "numeric/sort.h"
 
+#include "common/bits.h"
+
+#include <math.h>
 #include <string.h>
 
 enum { widest = 11, many = 1 << 14, most_digits = 3 };
@@ -23,8 +26,6 @@ static inline uint64_t key_of (double value) {
 static inline uint64_t key_at (const struct numeric_column *column, int64_t row) {
   return column->codes ? (uint64_t) column->codes[row] : key_of (column->values[row]);
 }
-
-static int bits_of (uint64_t value) { return value ? 64 - __builtin_clzll (value) : 0; }
 
 int numeric_sorter_create (struct numeric_sorter *sorter, struct arena *arena, int64_t rows) {
   *sorter = (struct numeric_sorter) {.arena = arena, .rows = rows};
@@ -135,9 +136,9 @@ static int sort_words (struct numeric_sorter *sorter, const struct numeric_colum
                        int32_t *order, int32_t *rank, int32_t *levels) {
   const int64_t rows = sorter->rows;
   uint64_t *from = sorter->words, *to = from + rows;
-  const int row_bits = bits_of ((uint64_t) rows - 1), range = bits_of (high - low);
+  const int row_bits = bit_length ((uint64_t) rows - 1), range = bit_length (high - low);
   const int kept = range < 64 - row_bits ? range : 64 - row_bits, lost = range - kept;
-  int digit = bits_of ((uint64_t) rows) - 1;
+  int digit = bit_length ((uint64_t) rows) - 1;
   digit = digit < 5 ? 5 : digit > widest ? widest : digit;
   /* The digits end at the highest bit that is kept; in a narrow range they cover all bits. */
   const int most = rows > many ? most_digits : 2, needed = (kept + digit - 1) / digit;
@@ -186,7 +187,7 @@ int32_t numeric_sort (struct numeric_sorter *sorter, const struct numeric_column
     high = key > high ? key : high;
   }
   /* Infinities and NaN are at the two ends. */
-  if (column->values && (low <= key_of (-__builtin_inf ()) || high >= key_of (__builtin_inf ())))
+  if (column->values && (low <= key_of (-INFINITY) || high >= key_of (INFINITY)))
     return -1;
   int32_t levels = 1;
   if (low == high || sort_words (sorter, column, low, high, order, rank, &levels))

@@ -63,12 +63,13 @@ void numeric_tree_release (struct arena *arena, struct numeric_tree *tree) {
   memset (tree, 0, sizeof *tree);
 }
 
-/* Totals over the rows of every node: for a split only their number, for a leaf everything. */
+/* Totals over the rows of every node: for a split only their number and count, for a leaf everything. */
 struct finish {
   treeml_numeric *solver;
   const struct numeric_tree *from;
   struct numeric_tree to;
   int64_t *rows, *count, *top, *sums;
+  int32_t *leaf; /* quantile loss: the leaf of every row */
   double *square;
   int64_t value, leaves;
   int broken;
@@ -81,29 +82,32 @@ static int64_t finish_leaf (struct finish *finish, int64_t leaf) {
   if (node < 0)
     return -1;
   finish->to.label[node] = numeric_label (solver, sums);
-  finish->value +=
-      numeric_leaf (solver->goal, solver->planes, sums, finish->top[leaf], finish->square[leaf], solver->unit);
+  if (solver->goal != numeric_goal_quantile)
+    finish->value +=
+        numeric_leaf (solver->goal, solver->planes, sums, finish->top[leaf], finish->square[leaf], solver->unit);
   finish->value += solver->options.leaf_price;
   finish->leaves++;
   finish->broken |= finish->count[leaf] < solver->options.support;
   return node;
 }
 
-static int64_t finish_node (struct finish *finish, int64_t node, int64_t depth) {
+static int64_t finish_node (struct finish *finish, int64_t node, int64_t depth, const struct numeric_path *path) {
   treeml_numeric *solver = finish->solver;
   const struct numeric_tree *from = finish->from;
   if (from->column[node] < 0)
     return finish_leaf (finish, node);
   if (!finish->rows[from->yes[node]])
-    return finish_node (finish, from->no[node], depth);
+    return finish_node (finish, from->no[node], depth, path);
   if (!finish->rows[from->no[node]])
-    return finish_node (finish, from->yes[node], depth);
+    return finish_node (finish, from->yes[node], depth, path);
   finish->broken |= depth >= solver->depth;
   const int64_t made = numeric_tree_add (&solver->arena, &finish->to, from->column[node], from->cut[node]);
   if (made < 0)
     return -1;
-  const int64_t yes = finish_node (finish, from->yes[node], depth + 1);
-  const int64_t no = yes < 0 ? -1 : finish_node (finish, from->no[node], depth + 1);
+  finish->value += numeric_fee (solver, path, from->column[node]) * finish->count[node];
+  const struct numeric_path below = numeric_path_add (solver, path, from->column[node]);
+  const int64_t yes = finish_node (finish, from->yes[node], depth + 1, &below);
+  const int64_t no = yes < 0 ? -1 : finish_node (finish, from->no[node], depth + 1, &below);
   if (no < 0)
     return -1;
   finish->to.yes[made] = (int32_t) yes;
@@ -120,6 +124,8 @@ static void count_rows (struct finish *finish) {
     while (tree->column[node] >= 0)
       node = solver->rank[tree->column[node]][row] <= tree->cut[node] ? tree->yes[node] : tree->no[node];
     finish->rows[node]++;
+    if (finish->leaf)
+      finish->leaf[row] = node;
     numeric_add (solver, finish->sums + (int64_t) node * solver->planes, row);
     finish->top[node] += solver->value[solver->planes][row];
     finish->count[node] += solver->count ? solver->count[row] : 1;
@@ -128,23 +134,39 @@ static void count_rows (struct finish *finish) {
   }
   /* Children come after their parents. */
   for (int64_t node = tree->nodes - 1; node >= 0; node--)
-    if (tree->column[node] >= 0)
+    if (tree->column[node] >= 0) {
       finish->rows[node] = finish->rows[tree->yes[node]] + finish->rows[tree->no[node]];
+      finish->count[node] = finish->count[tree->yes[node]] + finish->count[tree->no[node]];
+    }
+}
+
+/* A quantile loss follows from the places of all rows of a leaf and not from sums over them. Returns 0 if out of
+   memory. */
+static int add_quantile_loss (struct finish *finish) {
+  if (!finish->leaf)
+    return 1;
+  const int64_t loss = numeric_quantile_value (finish->solver, finish->leaf, finish->from->nodes);
+  finish->value += loss;
+  return loss >= 0;
 }
 
 int64_t numeric_tree_finish (treeml_numeric *solver, struct numeric_tree *tree) {
   struct finish finish = {.solver = solver, .from = tree};
   const size_t nodes = (size_t) tree->nodes, fields = 4 + (size_t) solver->planes;
   int64_t *room = arena_allocate (&solver->arena, nodes * fields + 1, sizeof *room), made = -1;
-  if (room && nodes) {
+  const int quantile = solver->goal == numeric_goal_quantile;
+  if (quantile)
+    finish.leaf = arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *finish.leaf);
+  if (room && nodes && (finish.leaf || !quantile)) {
     finish.rows = room;
     finish.count = room + nodes;
     finish.top = room + 2 * nodes;
     finish.square = (double *) (room + 3 * nodes);
     finish.sums = room + 4 * nodes;
     count_rows (&finish);
-    made = finish_node (&finish, 0, 0);
+    made = add_quantile_loss (&finish) ? finish_node (&finish, 0, 0, NULL) : -1;
   }
+  arena_release (&solver->arena, finish.leaf);
   arena_release (&solver->arena, room);
   if (made < 0)
     numeric_stop_search (solver, TREEML_MEMORY);

@@ -2,6 +2,8 @@
    (Demirovic et al. 2022). */
 #include "pair/search_parts.h"
 
+#include "common/bits.h"
+
 #include <string.h>
 
 struct archive_entry {
@@ -51,7 +53,7 @@ int64_t archive_bound (struct worker *worker, const struct subproblem *problem, 
     int64_t lost = 0;
     for (int64_t w = 0; w < words && entry->lower - rows->scale * lost > best; w++)
       for (uint64_t gone = entry->rows[w] & ~worker->present[w]; gone; gone &= gone - 1)
-        lost += rows->worth[64 * w + __builtin_ctzll (gone)];
+        lost += rows->worth[64 * w + lowest_bit (gone)];
     if (entry->lower - rows->scale * lost > best)
       best = entry->lower - rows->scale * lost;
   }

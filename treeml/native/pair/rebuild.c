@@ -49,6 +49,8 @@ static int32_t rebuild (struct worker *worker, struct tree *tree, struct subprob
    (Aglin 2022, algorithm 9). */
 static int32_t rebuild_child (struct worker *worker, struct tree *tree, struct subproblem *problem, int32_t depth,
                               int64_t leaves, int32_t test, int yes, int64_t *target) {
+  if (!leaves)
+    depth = useful_depth (worker, problem, depth); /* as in the search, so that its facts are found */
   struct subproblem *below = subproblem_at (worker, depth - 1);
   if (!below)
     return -1;
@@ -147,9 +149,9 @@ void settle (struct worker *worker, struct subproblem *problem, int32_t depth) {
 void publish (struct worker *worker, struct subproblem *problem, int32_t depth, const struct fact *fact) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
-  pthread_mutex_lock (&shared->lock);
+  lock_take (&shared->lock);
   if (fact->upper >= atomic_load (&shared->value)) {
-    pthread_mutex_unlock (&shared->lock);
+    lock_leave (&shared->lock);
     return;
   }
   shared->fact = *fact;
@@ -161,7 +163,7 @@ void publish (struct worker *worker, struct subproblem *problem, int32_t depth, 
   const int last = fact->upper + offset < solver->options.enough;
   if (!solver->options.cache_kind || solver_wipes (solver) || solver_stopping (solver) || last)
     settle (worker, problem, depth);
-  pthread_mutex_unlock (&shared->lock);
+  lock_leave (&shared->lock);
   const int64_t value = atomic_load (&shared->value);
   if (value + offset < solver->options.enough)
     solver_stop (solver, TREEML_ENOUGH);

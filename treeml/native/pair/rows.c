@@ -5,6 +5,7 @@
 
 #include "solver/squared_loss.h"
 #include "simd/products.h"
+#include "common/bits.h"
 #include "common/sizes.h"
 
 #include <math.h>
@@ -143,11 +144,11 @@ static int choose_planes (struct rows *rows, const int64_t *sign, int64_t count)
   int64_t bits = 0, units = 0, all = 0;
   for (int64_t i = 0; i < count; i++) {
     const int64_t weight = sign[i] < 0 ? -sign[i] : sign[i];
-    bits += __builtin_popcountll ((uint64_t) weight);
+    bits += count_bits ((uint64_t) weight);
     units += weight;
     all |= weight;
   }
-  const int planes = all ? 64 - __builtin_clzll ((uint64_t) all) : 1;
+  const int planes = all ? bit_length ((uint64_t) all) : 1;
   const int expand = planes > 1 && units <= 2 * count && units < bits + 48 * planes;
   rows->planes = expand ? 1 : planes;
   rows->entries = expand ? units : bits;
@@ -358,12 +359,12 @@ int rows_make_classes (treeml_solver *solver, struct rows *rows) {
     here[channels - 1] /= rows->scale;
     for (int32_t k = 0; k < channels; k++) {
       all |= here[k];
-      rows->entries += __builtin_popcountll ((uint64_t) here[k]);
+      rows->entries += count_bits ((uint64_t) here[k]);
     }
     rows->worth[i] = here[channels - 1];
     rows->whole += supported && here[classes] > rows->worth[i] ? here[classes] : rows->worth[i];
   }
-  rows->planes = all ? 64 - __builtin_clzll ((uint64_t) all) : 1;
+  rows->planes = all ? bit_length ((uint64_t) all) : 1;
   rows->lists = channels * rows->planes <= most_lists && rows->whole <= INT32_MAX / 2 ? channels * rows->planes : 0;
   if (!failed && rows->lists) {
     rows->ids = arena_allocate (arena, (size_t) rows->entries, sizeof *rows->ids);

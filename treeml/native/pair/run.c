@@ -119,7 +119,7 @@ static int run (treeml_solver *solver, const struct rows *rows, struct shared *s
      distribute them. */
   const int32_t wanted = shared->whole_depth > pass_depth && !shared->leaves ? (int32_t) solver->options.threads : 1;
   struct worker *workers = arena_allocate (&solver->arena, (size_t) wanted, sizeof *workers);
-  pthread_t *threads = arena_allocate (&solver->arena, (size_t) wanted, sizeof *threads);
+  thread_handle *threads = arena_allocate (&solver->arena, (size_t) wanted, sizeof *threads);
   struct pool pool = {0};
   int32_t made = 0, started = 1;
   int fits = workers && threads;
@@ -131,7 +131,7 @@ static int run (treeml_solver *solver, const struct rows *rows, struct shared *s
     }
   if (fits)
     make_depth_two_table (&workers[0]);
-  pthread_mutex_init (&shared->lock, NULL);
+  lock_make (&shared->lock);
   if (fits) {
     workers[0].first = 1;
     begin_with_start (&workers[0]);
@@ -139,24 +139,24 @@ static int run (treeml_solver *solver, const struct rows *rows, struct shared *s
     if (wanted > 1) {
       pool_open (&pool);
       shared->pool = &pool;
-      while (started < wanted && !pthread_create (&threads[started], NULL, helper, &workers[started]))
+      while (started < wanted && !thread_start (&threads[started], helper, &workers[started]))
         started++;
     }
     deepen (&workers[0]);
     if (wanted > 1) {
-      pthread_mutex_lock (&pool.lock);
+      lock_take (&pool.lock);
       pool.closing = 1;
-      pthread_cond_broadcast (&pool.changed);
-      pthread_mutex_unlock (&pool.lock);
+      signal_all (&pool.changed);
+      lock_leave (&pool.lock);
       for (int32_t i = 1; i < started; i++)
-        pthread_join (threads[i], NULL);
+        thread_join (&threads[i]);
       pool_close (&pool);
       shared->pool = NULL;
     }
     finish (solver, &workers[0], rows, shared);
   } else
     solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the search");
-  pthread_mutex_destroy (&shared->lock);
+  lock_destroy (&shared->lock);
   for (int32_t i = 0; i < made; i++) {
     statistics_add (&solver->statistics, &workers[i].statistics);
     worker_release (&workers[i]);

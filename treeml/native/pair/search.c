@@ -24,6 +24,23 @@ int poll_search (struct worker *worker) {
 
 static int compare_literals (const void *a, const void *b) { return *(const int32_t *) a - *(const int32_t *) b; }
 
+/* The answers that all rows of the sub-problem give. */
+static void hash_closure (const struct rows *rows, const struct subproblem *problem, uint64_t hash[2]) {
+  hash[0] = hash[1] = 0;
+  for (int64_t at = 0; at < rows->row_bytes; at += 8) {
+    const size_t length = (size_t) smaller (8, rows->row_bytes - at);
+    uint64_t yes = UINT64_MAX, no = UINT64_MAX;
+    for (int32_t i = 0; i < problem->start[rows->lists]; i++) {
+      uint64_t answers = 0;
+      memcpy (&answers, rows->row_bits + problem->ids[i] * rows->row_bytes + at, length);
+      yes &= answers;
+      no &= ~answers;
+    }
+    add_to_closure (hash, yes, (uint64_t) (2 * at));
+    add_to_closure (hash, no, (uint64_t) (2 * at + 1));
+  }
+}
+
 struct key key_of (struct worker *worker, const struct subproblem *problem, int32_t depth) {
   struct key key = {.hash = {problem->hash[0], problem->hash[1]},
                     .path = worker->path,
@@ -33,7 +50,9 @@ struct key key_of (struct worker *worker, const struct subproblem *problem, int3
   for (int32_t i = 0; i < problem->start[worker->rows->lists]; i++)
     key.check += key_check ((uint64_t) problem->ids[i]);
 #endif
-  if (worker->solver->options.cache_kind >= path_cache) {
+  if (worker->solver->options.cache_kind == closed_cache)
+    hash_closure (worker->rows, problem, key.hash);
+  else if (is_keyed_by_path (worker->solver->options.cache_kind)) {
     memcpy (worker->path, worker->path_stack, (size_t) worker->path_length * sizeof *worker->path);
     qsort (worker->path, (size_t) worker->path_length, sizeof *worker->path, compare_literals);
     key.hash[0] = key.hash[1] = 0;
@@ -55,13 +74,22 @@ void push_path (struct worker *worker, int32_t test, int yes) {
 
 void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fact);
 
-/* A tree cannot be deeper than the number of its rows allows. */
-int32_t useful_depth (const struct worker *worker, const struct subproblem *problem, int32_t depth) {
-  const int32_t entries = problem->start[worker->rows->lists];
-  return depth < entries ? depth : entries > 1 ? entries - 1 : 0;
+/* The depth beyond which no tree costs less than `goal`: a tree of d + 1 levels pays for d + 2 leaves. */
+static int32_t paid_depth (const struct worker *worker, int32_t depth, int64_t goal) {
+  const int64_t price = worker->shared->price;
+  if (price <= 0 || goal >= UNREACHABLE || goal <= 0)
+    return depth;
+  return (int32_t) smaller (depth, larger (1, (goal - 1) / price - 1));
 }
 
-/* Solves a child of a problem of `depth`. */
+/* A tree cannot be deeper than the number of its rows allows, and a deep one may cost no less than a leaf. */
+int32_t useful_depth (const struct worker *worker, const struct subproblem *problem, int32_t depth) {
+  const int32_t entries = problem->start[worker->rows->lists];
+  const int32_t most = depth < entries ? depth : entries > 1 ? entries - 1 : 0;
+  return most > 1 ? paid_depth (worker, most, worker->model->leaf (worker, problem)) : most;
+}
+
+/* Solves a child of a problem of this useful depth. */
 static void solve_child (struct worker *worker, struct subproblem *parent, int32_t depth, int32_t test, int yes,
                          int64_t upper, struct fact *fact) {
   struct subproblem *below = subproblem_at (worker, depth - 1);
@@ -119,8 +147,8 @@ static void try_pass (struct worker *worker, struct subproblem *problem, int32_t
 /* Solves one split: bounds for its two sides, exact if they are below what `upper` allows. `low` receives the bounds
    that can be used for other splits: if support is bounded, a tree for other rows may violate it on these rows, so
    only bounds that hold for leaves of any size carry over. */
-void try_split (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful, int32_t test,
-                int64_t upper, struct fact *fact, int64_t *low) {
+void try_split (struct worker *worker, struct subproblem *problem, int32_t useful, int32_t test, int64_t upper,
+                struct fact *fact, int64_t *low) {
   const struct options *options = &worker->solver->options;
   int64_t high[2];
   low[0] = problem->low_no[test];
@@ -144,7 +172,7 @@ void try_split (struct worker *worker, struct subproblem *problem, int32_t depth
       if (plus (low[0], low[1]) >= upper)
         break;
       struct fact child;
-      solve_child (worker, problem, depth, test, side, options->hierarchical ? minus (upper, low[!side]) : UNREACHABLE,
+      solve_child (worker, problem, useful, test, side, options->hierarchical ? minus (upper, low[!side]) : UNREACHABLE,
                    &child);
       low[side] = larger (low[side], child.lower);
       high[side] = child.upper;
@@ -187,9 +215,22 @@ int64_t lowest_split (const struct worker *worker, const struct subproblem *prob
   return most;
 }
 
+/* A side that is not best as a leaf or a stump pays for three leaves. If support is bounded, that holds for these rows
+   only, and the bounds of a side are used for others. */
+static int64_t least_of_side (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes) {
+  const int64_t price = worker->shared->price;
+  if (!price || worker->shared->support > 1 || worker->model->idle (worker, problem, test))
+    return price;
+  const int64_t leaf = worker->model->side_leaf (worker, problem, test, yes);
+  if (!worker->model->side_stump)
+    return smaller (2 * price, leaf);
+  return smaller (smaller (3 * price, leaf), worker->model->side_stump (worker, problem, test, yes));
+}
+
 void begin_bounds (const struct worker *worker, struct subproblem *problem) {
   for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
-    problem->low_yes[test] = problem->low_no[test] = worker->shared->price;
+    problem->low_yes[test] = least_of_side (worker, problem, test, 1);
+    problem->low_no[test] = least_of_side (worker, problem, test, 0);
     problem->bound[test] = worker->model->idle (worker, problem, test) ? UNREACHABLE : INT64_MIN;
   }
 }
@@ -221,7 +262,7 @@ static void search_alone (struct worker *worker, struct subproblem *problem, int
     if (leaves)
       split_with_leaves (worker, problem, depth, useful, leaves, test, goal, &split, low);
     else
-      try_split (worker, problem, depth, useful, test, goal, &split, low);
+      try_split (worker, problem, useful, test, goal, &split, low);
     problem->bound[test] = split.lower;
     if (split.upper < fact->upper) {
       *fact = (struct fact) {floor, split.upper, test, 0};
@@ -294,11 +335,17 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
   }
   if (at_root)
     publish (worker, problem, depth, fact);
-  if (fact->upper > fact->lower) {
+  const int32_t paid = paid_depth (worker, useful, smaller (upper, fact->upper));
+  if (paid <= 2) {
+    fact->lower = larger (fact->lower, smaller (fact->upper, (paid + 2) * worker->shared->price));
+  } else if (fact->upper > fact->lower) {
     const int protect = solver_wipes (solver);
+    const int64_t floor = fact->lower;
     if (protect)
       cache_enter (solver->cache, &key);
-    search_splits (worker, problem, depth, useful, 0, upper, fact);
+    search_splits (worker, problem, depth, paid, 0, upper, fact);
+    if (paid < useful) /* deeper trees were left out */
+      fact->lower = smaller (fact->lower, larger (floor, (paid + 2) * worker->shared->price));
     key = key_of (worker, problem, useful); /* keys share one array for their path */
     if (protect)
       cache_leave (solver->cache, &key);

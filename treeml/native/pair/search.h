@@ -10,10 +10,9 @@
 #define TREEML_PAIR_SEARCH_H
 
 #include "simd/select.h"
+#include "common/platform.h"
 #include "pair/rows.h"
 #include "pair/depth_two_table.h"
-
-#include <pthread.h>
 
 struct worker;
 
@@ -107,7 +106,7 @@ struct worker {
 
 /* The state that all threads share. */
 struct shared {
-  pthread_mutex_t lock;
+  thread_lock lock;
   struct tree tree; /* over the caller's tests */
   int64_t tree_value;
   struct fact fact; /* fact of the root, if it is better than the tree */

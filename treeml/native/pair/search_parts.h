@@ -31,8 +31,8 @@ void archive_add (struct worker *, const struct subproblem *, int32_t depth, int
    bound that is not. */
 void solve (struct worker *, int32_t depth, int64_t upper, struct fact *);
 void solve_stump (struct worker *, struct subproblem *, struct fact *);
-void try_split (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int32_t test, int64_t upper,
-                struct fact *, int64_t *low);
+void try_split (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t upper, struct fact *,
+                int64_t *low);
 void begin_bounds (const struct worker *, struct subproblem *);
 void spread (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t yes, int64_t no);
 void best_root (const struct worker *, const struct subproblem *, struct fact *);

@@ -7,8 +7,8 @@
 #define TREEML_TEAM_H
 
 #include "solver/cache.h"
+#include "common/platform.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 struct subproblem;
@@ -32,8 +32,8 @@ struct team {
 };
 
 struct pool {
-  pthread_mutex_t lock;
-  pthread_cond_t changed;
+  thread_lock lock;
+  thread_signal changed;
   struct team *teams;
   int closing;
 };

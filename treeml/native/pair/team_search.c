@@ -34,7 +34,7 @@ static void work_in_team (struct worker *worker, struct subproblem *problem, str
       return;
     struct fact split;
     int64_t low[2];
-    try_split (worker, problem, team->depth, team->useful, test, goal, &split, low);
+    try_split (worker, problem, team->useful, test, goal, &split, low);
     const struct solved_split solved = {test, low[1], low[0]};
     if (team_record (pool, team, tests, &solved, &split) && at_root)
       publish (worker, problem, team->depth, &split);
@@ -125,9 +125,9 @@ void *helper (void *argument) {
   struct worker *worker = argument;
   struct pool *pool = worker->shared->pool;
   for (;;) {
-    pthread_mutex_lock (&pool->lock);
+    lock_take (&pool->lock);
     const int closing = pool->closing;
-    pthread_mutex_unlock (&pool->lock);
+    lock_leave (&pool->lock);
     if (closing)
       return NULL;
     if (!help (worker, INT32_MAX))

@@ -2,23 +2,38 @@
    losses look at the rows themselves. */
 #include "sets/states.h"
 
+#include "common/bits.h"
+
 #include <string.h>
+
+/* Whether the largest class of a leaf has the share that is asked for. */
+static int is_pure (const treeml_sets_input *input, const int64_t *sums) {
+  if (!input->purity_weight)
+    return 1;
+  const int64_t *weights = sums + (input->limit_cost ? 2 : 1) * input->width;
+  wide most = 0, total = 0;
+  for (int c = 0; c < input->width; c++) {
+    total += weights[c];
+    if (weights[c] > most)
+      most = weights[c];
+  }
+  return !total || most * input->pure_of >= total * input->pure;
+}
+
+/* Whether a leaf with these sums may predict this class. */
+int sets_allows_label (const treeml_sets *sets, const int64_t *sums, int32_t label) {
+  const treeml_sets_input *input = &sets->input;
+  if (sums[0] < input->support || !is_pure (input, sums + 1))
+    return 0;
+  return !input->limit_cost || sums[1 + input->width + label] <= input->limit;
+}
 
 /* The cheapest class that the requirements on leaves allow. */
 static int64_t class_leaf (const treeml_sets_input *input, const int64_t *sums, int32_t *label) {
   const int classes = input->width;
   const int64_t *limits = input->limit_cost ? sums + classes : NULL;
-  if (input->purity_weight) {
-    const int64_t *weights = sums + (limits ? 2 : 1) * classes;
-    wide most = 0, total = 0;
-    for (int c = 0; c < classes; c++) {
-      total += weights[c];
-      if (weights[c] > most)
-        most = weights[c];
-    }
-    if (total && most * input->pure_of < total * input->pure)
-      return NO_TREE;
-  }
+  if (!is_pure (input, sums))
+    return NO_TREE;
   int64_t best = NO_TREE;
   for (int c = 0; c < classes; c++) {
     if (limits && limits[c] > input->limit)
@@ -54,7 +69,7 @@ static int64_t quantile_of (const treeml_sets *sets, const uint64_t *rows, int o
   int64_t number = 0;
   for (int w = 0; w < sets->words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1, number++)
-      total += input->weight[64 * w + __builtin_ctzll (rest)];
+      total += input->weight[64 * w + lowest_bit (rest)];
   const int plain = total == 0;
   if (plain)
     total = number;
@@ -80,7 +95,7 @@ static int64_t quantile_leaf (const treeml_sets *sets, const uint64_t *rows) {
     const int64_t constant = quantile_of (sets, rows, o);
     for (int w = 0; w < sets->words; w++)
       for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
-        const int64_t row = 64 * w + __builtin_ctzll (rest);
+        const int64_t row = 64 * w + lowest_bit (rest);
         const wide distance = (wide) input->cost[row * input->width + o] - constant;
         loss += input->weight[row] * (distance > 0 ? distance * input->above : -distance * input->below);
       }
@@ -93,7 +108,7 @@ static int64_t custom_leaf (treeml_sets *sets, const uint64_t *rows) {
   int64_t cost = NO_TREE;
   for (int w = 0; w < sets->words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1)
-      sets->scratch_rows[number++] = 64 * w + __builtin_ctzll (rest);
+      sets->scratch_rows[number++] = 64 * w + lowest_bit (rest);
   if (sets->input.leaf (sets->scratch_rows, number, &cost)) {
     sets_fail (sets, TREEML_SETS_FAILED);
     return NO_TREE;
@@ -123,7 +138,7 @@ static int64_t mean_of (const treeml_sets *sets, const uint64_t *rows, int outpu
   int64_t weight = 0, number = 0;
   for (int w = 0; w < sets->words; w++)
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1, number++) {
-      const int64_t row = 64 * w + __builtin_ctzll (rest), target = input->cost[row * input->width + output];
+      const int64_t row = 64 * w + lowest_bit (rest), target = input->cost[row * input->width + output];
       weight += input->weight[row];
       weighted += (wide) input->weight[row] * target;
       plain += target;
@@ -136,6 +151,36 @@ static int64_t mean_of (const treeml_sets *sets, const uint64_t *rows, int outpu
 static int equal_fractions (wide a, int64_t b, wide c, int64_t d) {
   const wide floor_a = a / b - (a % b < 0), floor_c = c / d - (c % d < 0);
   return floor_a == floor_c && (a - floor_a * b) * d == (c - floor_c * d) * b;
+}
+
+static wide divisor (wide a, wide b) {
+  while (b) {
+    const wide rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+/* What a leaf with the rows of a state predicts, as integers: quantiles, or means as reduced fractions. Returns how
+   many integers there are. */
+int64_t sets_prediction (const treeml_sets *sets, int32_t state, int64_t *words) {
+  const uint64_t *rows = sets_key (sets, state);
+  int64_t count = 0;
+  for (int o = 0; o < sets->input.width; o++) {
+    if (sets->input.model == TREEML_SETS_QUANTILE) {
+      words[count++] = quantile_of (sets, rows, o);
+      continue;
+    }
+    wide sum;
+    const int64_t size = mean_of (sets, rows, o, &sum);
+    const wide common = divisor (sum, size);
+    sum /= common;
+    words[count++] = (int64_t) (sum >> 32);
+    words[count++] = (int64_t) (sum & 0xffffffff);
+    words[count++] = (int64_t) (size / common);
+  }
+  return count;
 }
 
 /* Whether leaves with the rows of these states predict the same. */

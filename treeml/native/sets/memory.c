@@ -19,12 +19,12 @@ int sets_grow (treeml_sets *sets, void **block, int64_t *room, int64_t need, siz
   int64_t wanted = *room ? *room : 256;
   while (wanted < need)
     wanted += wanted / 2;
-  void *moved = arena_reserve (&sets->arena, (size_t) wanted, size);
+  void *moved = arena_reserve (sets->arena, (size_t) wanted, size);
   if (!moved)
     return sets_fail (sets, TREEML_SETS_MEMORY);
   if (*block)
     memcpy (moved, *block, (size_t) *room * size);
-  arena_release (&sets->arena, *block);
+  arena_release (sets->arena, *block);
   *block = moved;
   *room = wanted;
   return 1;
@@ -34,6 +34,9 @@ void sets_until (treeml_sets *sets, double seconds) {
   sets->code = TREEML_SETS_OK;
   sets->deadline = seconds < 0 ? -1 : clock_seconds () + seconds;
   sets->work = work_between_polls; /* so that a deadline in the past is noticed at once */
+  for (int32_t i = 0; sets->guides && i < sets->input.guides; i++)
+    if (sets->guides[i].sets)
+      sets_until (sets->guides[i].sets, seconds);
 }
 
 /* 0 if the work has to end: called with an amount of work that was done since the last call. */

@@ -5,8 +5,14 @@
    the two sides of every split, so 10^9 trees are counted as fast as 10^3. Only states that occur in a wanted tree are
    kept: a branch and bound search (search.c) knows the least cost of every side, and what is left of the budget.
 
-   Trees are numbered from 0 in the order of their costs; trees of one cost are in the order of leaves (if counted) and
-   then of tests. A tree is never a split of two leaves that predict the same. All numbers are integers.
+   Trees are numbered from 0 in the order of their costs; trees of one cost are in the order of leaves (if counted), of
+   limited sums, and then of tests. A tree is never a split of two leaves that predict the same. All numbers are
+   integers.
+
+   Sums over the predictions of all rows may be limited. Then a leaf may predict any class (if labels are free), and the
+   histograms count trees by cost and limited sums. Guides keep them small: a guide is a combination factor[0] * cost +
+   factor[i] * sum i, of which every wanted tree has at most what follows from the budget and the limits. The least
+   value of a guide on every state bounds what the rest of a tree takes.
 
      treeml_sets *sets = NULL;
      int code = treeml_sets_create (&input, &sets);
@@ -63,6 +69,11 @@ typedef struct treeml_sets_input {
   const int64_t *column_cost;   /* of every column, per row and path, or null */
   const int64_t *limit_cost;    /* rows x width, or null */
   const int64_t *purity_weight; /* rows x width, or null */
+  int32_t limited, guides;      /* numbers of limited sums and of guides; classes only */
+  int32_t free;                 /* with limited sums: whether a leaf may predict any class, not the cheapest only */
+  const int64_t *limited_cost;  /* limited x rows x width */
+  const int64_t *low, *high;    /* of every limited sum */
+  const int64_t *factor;        /* guides x (1 + limited), the first not negative */
   treeml_sets_leaf leaf;        /* custom */
   int32_t (*stopped) (void);    /* called from time to time to ask whether to stop, or null */
 } treeml_sets_input;
@@ -78,7 +89,7 @@ TREEML_PUBLIC int treeml_sets_optimum (treeml_sets *, int64_t upper, double seco
 TREEML_PUBLIC int treeml_sets_build (treeml_sets *, int64_t budget, double seconds);
 
 /* The histogram: `values` different costs, each with its number of leaves (0 if not counted) and the number of trees
-   in two words, the lower one first. */
+   in two words, the lower one first. A cost comes several times if limited sums differ. */
 TREEML_PUBLIC int64_t treeml_sets_values (const treeml_sets *);
 TREEML_PUBLIC int treeml_sets_histogram (const treeml_sets *, int64_t *cost, int32_t *leaves, uint64_t *trees);
 
@@ -100,6 +111,20 @@ TREEML_PUBLIC int64_t treeml_sets_nodes (const treeml_sets *);
 /* Nodes `first` to `first + count` - 1; children have smaller numbers than their parent. `state` has the rows. */
 TREEML_PUBLIC int treeml_sets_read_nodes (const treeml_sets *, int64_t first, int64_t count, int32_t *test,
                                           int32_t *yes, int32_t *no, int32_t *state);
+
+/* What tests ask of the values of their columns, which are numbered from 0. */
+typedef struct treeml_sets_domain {
+  const int64_t *values; /* of every column: how many there are */
+  const uint8_t *begins; /* of every test: whether value 0 answers yes */
+  const int64_t *first;  /* of every test: the first of its changes; and their number at the end */
+  const int64_t *change; /* values that answer otherwise than the one before, in order */
+} treeml_sets_domain;
+
+/* After treeml_sets_trees: a number for every tree with these roots. Trees have the same number if and only if they
+   predict the same for all values of the columns. `leaves` are those of every tree. */
+TREEML_PUBLIC int treeml_sets_functions (treeml_sets *, const treeml_sets_domain *, int64_t trees, const int32_t *test,
+                                         const int32_t *yes, const int32_t *no, double seconds, int32_t *function,
+                                         int32_t *leaves);
 
 TREEML_PUBLIC int64_t treeml_sets_states (const treeml_sets *);
 /* The rows of some states: count x words(rows). */

@@ -4,45 +4,82 @@
 
 #include <string.h>
 
-/* The pairs of trees of one split that belong to a bin. */
-struct block {
-  const struct arc *arc;
-  int64_t yes, no; /* bins of the sides */
-  tally pairs;
-  int skipped; /* whether the first pair is left out: two leaves that predict the same */
-};
+/* The classes of the leaves of a bin, in order; its other trees follow. -1 stands for the leaf of a number. */
+int sets_labels (const treeml_sets *sets, int32_t state, int64_t bin, int32_t *labels) {
+  const struct bin *here = &sets->counted.bins[bin];
+  const int32_t limited = sets->input.limited;
+  int found = 0;
+  if (here->leaves != (sets->input.leaves ? 1 : 0))
+    return 0;
+  if (!limited) {
+    labels[0] = sets->states[state].label;
+    return here->cost == sets->states[state].leaf;
+  }
+  for (int32_t label = 0; label < sets->input.width; label++) {
+    const int64_t *leaf = sets_label (sets, state, label);
+    if (leaf[0] == here->cost &&
+        !memcmp (leaf + 1, sets->counted.sums + bin * limited, (size_t) limited * sizeof *leaf))
+      labels[found++] = label;
+  }
+  return found;
+}
+
+/* Finds the pairs of two leaves that predict the same. */
+static void skip_pairs (const treeml_sets *sets, struct block *block) {
+  int32_t yes[most_labels], no[most_labels];
+  const int of_yes = sets_labels (sets, block->arc->yes, block->yes, yes);
+  const int of_no = of_yes ? sets_labels (sets, block->arc->no, block->no, no) : 0;
+  block->skipped = 0;
+  for (int i = 0; i < of_yes; i++)
+    for (int j = 0; j < of_no; j++)
+      if (sets->input.limited ? yes[i] == no[j] : block->arc->alike) {
+        block->skip[block->skipped] = (tally) i * sets->counted.bins[block->no].trees + (tally) j;
+        block->label[block->skipped++] = yes[i];
+      }
+}
+
+/* Where trees of the yes side with the sums of a bin need trees of the no side. -1 if there are none. */
+static int64_t other_side (const treeml_sets *sets, int64_t bin, const struct arc *arc, int64_t side) {
+  const struct histograms *all = &sets->counted;
+  const int32_t limited = sets->input.limited;
+  const int64_t cost = all->bins[bin].cost - arc->cost - all->bins[side].cost;
+  const int32_t leaves = sets->input.leaves ? all->bins[bin].leaves - all->bins[side].leaves : 0;
+  for (int32_t i = 0; i < limited; i++)
+    sets->sums_here[i] = all->sums[bin * limited + i] - all->sums[side * limited + i];
+  return sets_find (sets, arc->no, cost, leaves, sets->sums_here);
+}
 
 /* Goes through the blocks of a bin: `split` and `place` are where to go on. 0 at the end. */
-static int next_block (const treeml_sets *sets, int32_t state, const struct bin *bin, int32_t *split, int32_t *place,
-                       struct block *block) {
+int sets_next_block (const treeml_sets *sets, int32_t state, int64_t bin, int32_t *split, int32_t *place,
+                     struct block *block) {
   const struct state *at = &sets->states[state];
   const struct histograms *all = &sets->counted;
   for (; *split < at->arcs; ++*split, *place = 0) {
     const struct arc *arc = &sets->arcs[at->first_arc + *split];
-    const struct bin *yes = all->bins + all->first[arc->yes];
     while (*place < all->size[arc->yes]) {
-      const struct bin *side = &yes[(*place)++];
-      const int64_t cost = bin->cost - arc->cost - side->cost;
-      if (cost < 0)
+      const int64_t side = all->first[arc->yes] + (*place)++;
+      if (all->bins[bin].cost - arc->cost < all->bins[side].cost)
         break;
-      const int64_t no = sets_find (all, arc->no, cost, sets->input.leaves ? bin->leaves - side->leaves : 0);
+      const int64_t no = other_side (sets, bin, arc, side);
       if (no < 0)
         continue;
-      const struct state *a = &sets->states[arc->yes], *b = &sets->states[arc->no];
-      const int skipped = arc->alike && side->cost == a->leaf && cost == b->leaf &&
-                          (!sets->input.leaves || (side->leaves == 1 && all->bins[no].leaves == 1));
-      const tally pairs = side->trees * all->bins[no].trees - (skipped ? 1 : 0);
-      if (!pairs)
-        continue;
-      *block = (struct block) {arc, side - all->bins, no, pairs, skipped};
-      return 1;
+      block->arc = arc;
+      block->yes = side;
+      block->no = no;
+      skip_pairs (sets, block);
+      block->pairs = all->bins[side].trees * all->bins[no].trees - (tally) block->skipped;
+      if (block->pairs)
+        return 1;
     }
   }
   return 0;
 }
 
-static int is_leaf_bin (const treeml_sets *sets, int32_t state, const struct bin *bin) {
-  return bin->cost == sets->states[state].leaf && bin->leaves == (sets->input.leaves ? 1 : 0);
+/* The place of a pair among all pairs, those that are left out included. */
+static tally place_of (const struct block *block, tally index) {
+  for (int32_t i = 0; i < block->skipped && block->skip[i] <= index; i++)
+    index++;
+  return index;
 }
 
 /* One tree. */
@@ -53,27 +90,25 @@ struct out {
 };
 
 static int write_tree (const treeml_sets *sets, int32_t state, int64_t bin_number, tally index, struct out *out) {
-  const struct bin *bin = &sets->counted.bins[bin_number];
   if (out->used == out->room)
     return TREEML_SETS_MEMORY;
   const int64_t here = out->used++;
-  if (is_leaf_bin (sets, state, bin)) {
-    if (!index) {
-      out->test[here] = -1;
-      out->yes[here] = sets->states[state].label;
-      out->no[here] = -1;
-      return TREEML_SETS_OK;
-    }
-    index--;
+  int32_t labels[most_labels], split = 0, place = 0;
+  const int leaves = sets_labels (sets, state, bin_number, labels);
+  if (index < (tally) leaves) {
+    out->test[here] = -1;
+    out->yes[here] = labels[index];
+    out->no[here] = -1;
+    return TREEML_SETS_OK;
   }
-  int32_t split = 0, place = 0;
+  index -= (tally) leaves;
   struct block block;
-  while (next_block (sets, state, bin, &split, &place, &block)) {
+  while (sets_next_block (sets, state, bin_number, &split, &place, &block)) {
     if (index >= block.pairs) {
       index -= block.pairs;
       continue;
     }
-    index += block.skipped ? 1 : 0;
+    index = place_of (&block, index);
     const tally inner = sets->counted.bins[block.no].trees;
     out->test[here] = block.arc->test;
     out->yes[here] = (int32_t) out->used;
@@ -121,6 +156,24 @@ static int make_sides (treeml_sets *sets, const struct block *block) {
   return make_trees (sets, block->arc->yes, block->yes) && make_trees (sets, block->arc->no, block->no);
 }
 
+/* Adds all pairs of a block. */
+static int add_pairs (treeml_sets *sets, int32_t state, const struct block *block) {
+  const int64_t yes = sets->made[block->yes], no = sets->made[block->no];
+  const int64_t inner = (int64_t) sets->counted.bins[block->no].trees;
+  const int64_t pairs = (int64_t) sets->counted.bins[block->yes].trees * inner;
+  int32_t skipped = 0;
+  for (int64_t pair = 0; pair < pairs; pair++) {
+    if (skipped < block->skipped && block->skip[skipped] == (tally) pair) {
+      skipped++;
+      continue;
+    }
+    const struct node node = {block->arc->test, (int32_t) (yes + pair / inner), (int32_t) (no + pair % inner), state};
+    if (!add_node (sets, node))
+      return 0;
+  }
+  return 1;
+}
+
 /* Makes all trees of a bin, unless they are made. */
 static int make_trees (treeml_sets *sets, int32_t state, int64_t bin_number) {
   if (sets->made[bin_number] >= 0)
@@ -128,23 +181,20 @@ static int make_trees (treeml_sets *sets, int32_t state, int64_t bin_number) {
   const struct bin *bin = &sets->counted.bins[bin_number];
   struct block block;
   int32_t split = 0, place = 0;
-  while (next_block (sets, state, bin, &split, &place, &block))
+  while (sets_next_block (sets, state, bin_number, &split, &place, &block))
     if (!make_sides (sets, &block))
       return 0;
   const int64_t first = sets->nodes_used;
   if (bin->trees >= INT32_MAX || !sets_go_on (sets, (int64_t) bin->trees + 16))
     return sets_fail (sets, TREEML_SETS_MEMORY);
-  if (is_leaf_bin (sets, state, bin) && !add_node (sets, (struct node) {-1, sets->states[state].label, -1, state}))
-    return 0;
-  for (split = place = 0; next_block (sets, state, bin, &split, &place, &block);) {
-    const int64_t yes = sets->made[block.yes], no = sets->made[block.no];
-    const int64_t yes_trees = (int64_t) sets->counted.bins[block.yes].trees;
-    const int64_t no_trees = (int64_t) sets->counted.bins[block.no].trees;
-    for (int64_t i = 0; i < yes_trees; i++)
-      for (int64_t j = !i && block.skipped; j < no_trees; j++)
-        if (!add_node (sets, (struct node) {block.arc->test, (int32_t) (yes + i), (int32_t) (no + j), state}))
-          return 0;
-  }
+  int32_t labels[most_labels];
+  const int leaves = sets_labels (sets, state, bin_number, labels);
+  for (int i = 0; i < leaves; i++)
+    if (!add_node (sets, (struct node) {-1, labels[i], -1, state}))
+      return 0;
+  for (split = place = 0; sets_next_block (sets, state, bin_number, &split, &place, &block);)
+    if (!add_pairs (sets, state, &block))
+      return 0;
   sets->made[bin_number] = first;
   return 1;
 }
@@ -152,7 +202,7 @@ static int make_trees (treeml_sets *sets, int32_t state, int64_t bin_number) {
 static int prepare_nodes (treeml_sets *sets) {
   if (sets->made)
     return 1;
-  sets->made = arena_reserve (&sets->arena, (size_t) sets->counted.used, sizeof *sets->made);
+  sets->made = arena_reserve (sets->arena, (size_t) sets->counted.used, sizeof *sets->made);
   if (!sets->made)
     return sets_fail (sets, TREEML_SETS_MEMORY);
   sets->made_room = sets->counted.used;
@@ -186,14 +236,9 @@ static int write_block (treeml_sets *sets, const struct block *block, struct ran
   const int64_t inner = (int64_t) sets->counted.bins[block->no].trees;
   tally skip = range->at < (tally) range->first ? (tally) range->first - range->at : 0;
   range->at += skip;
-  int64_t index = (int64_t) skip + block->skipped;
-  int64_t left = (int64_t) (block->pairs - skip);
-  for (int64_t i = index / inner, j = index % inner; left && (int64_t) range->at < range->end; left--) {
-    write_root (range, block->arc->test, (int32_t) (yes + i), (int32_t) (no + j));
-    if (++j == inner) {
-      j = 0;
-      i++;
-    }
+  for (tally index = skip; index < block->pairs && (int64_t) range->at < range->end; index++) {
+    const int64_t pair = (int64_t) place_of (block, index);
+    write_root (range, block->arc->test, (int32_t) (yes + pair / inner), (int32_t) (no + pair % inner));
   }
   return 1;
 }
@@ -213,15 +258,16 @@ int treeml_sets_trees (treeml_sets *sets, int64_t first, int64_t trees, double s
       range.at += bin->trees;
       continue;
     }
-    if (is_leaf_bin (sets, 0, bin)) {
+    int32_t labels[most_labels];
+    const int leaves = sets_labels (sets, 0, number, labels);
+    for (int i = 0; i < leaves && range.at < (tally) range.end; i++)
       if (range.at >= (tally) first)
-        write_root (&range, -1, sets->states[0].label, -1);
+        write_root (&range, -1, labels[i], -1);
       else
         range.at++;
-    }
     struct block block;
     for (int32_t split = 0, place = 0;
-         range.at < (tally) range.end && next_block (sets, 0, bin, &split, &place, &block);)
+         range.at < (tally) range.end && sets_next_block (sets, 0, number, &split, &place, &block);)
       if (!write_block (sets, &block, &range))
         return sets->code;
   }

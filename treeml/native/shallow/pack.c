@@ -2,6 +2,8 @@
    complement of a test counts as equal to it, with the sides exchanged. */
 #include "shallow/pack.h"
 
+#include "common/bits.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -152,7 +154,7 @@ int shallow_pack_set (struct arena *arena, const struct pack *old, const word *s
     int32_t place = 0;
     for (int32_t w = 0; w < old->words; w++)
       for (word rest = set[w]; rest; rest &= rest - 1)
-        kept[place++] = 64 * w + __builtin_ctzll (rest);
+        kept[place++] = 64 * w + lowest_bit (rest);
     for (int32_t r = 0; r < rows; r++) {
       int32_t from = kept[r];
       pack->key[r] = old->key[from];
@@ -209,7 +211,7 @@ struct set_key shallow_key_of (const struct pack *pack, const word *set) {
   struct set_key key = {0, 0};
   for (int32_t w = 0; w < pack->words; w++)
     for (word rest = set[w]; rest; rest &= rest - 1) {
-      const struct set_key *row = &pack->key[64 * w + __builtin_ctzll (rest)];
+      const struct set_key *row = &pack->key[64 * w + lowest_bit (rest)];
       key.first ^= row->first;
       key.second ^= row->second;
     }

@@ -56,6 +56,7 @@ struct cells {
 /* The functions of each instruction set; NULL where the compiler could not build them. Use simd/select.h. */
 const struct cells *cells_portable (void);
 const struct cells *cells_avx2 (void);
+const struct cells *cells_neon (void);
 const struct cells *cells_avx512 (void);
 
 #endif

@@ -1,6 +1,7 @@
 /* The loops of cells.h for one instruction set: plain loops over lanes that the compiler vectorizes. Included with
    CELLS_NAME and CELLS_FUNCTION defined. */
 #include "simd/cells.h"
+#include "common/bits.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,9 +32,9 @@ static inline wholes too_few (wholes one, wholes two, int32_t support) {
 }
 
 /* Callers pass constants for `classes` and `supported`, so that two classes need no loop and no branch. */
-static inline __attribute__ ((always_inline)) void classes_of (
-    const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
-    const struct cell_sums *without, struct cell_answer *answer, const int32_t classes, const int supported) {
+static inline ALWAYS_INLINE void classes_of (const struct shape *shape, const struct cell_question *question,
+                                             const struct cell_sums *sums, const struct cell_sums *without,
+                                             struct cell_answer *answer, const int32_t classes, const int supported) {
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t *pair = sums->whole, *test = sums->whole_test, support = question->support;
   const int32_t *less_pair = without ? without->whole : NULL, *less_test = without ? without->whole_test : NULL;
@@ -82,11 +83,9 @@ static inline __attribute__ ((always_inline)) void classes_of (
   }
 }
 
-static inline __attribute__ ((always_inline)) void classes_within (const struct shape *shape,
-                                                                   const struct cell_question *question,
-                                                                   const struct cell_sums *sums,
-                                                                   const struct cell_sums *without,
-                                                                   struct cell_answer *answer, const int supported) {
+static inline ALWAYS_INLINE void classes_within (const struct shape *shape, const struct cell_question *question,
+                                                 const struct cell_sums *sums, const struct cell_sums *without,
+                                                 struct cell_answer *answer, const int supported) {
   if (question->classes == 2)
     classes_of (shape, question, sums, without, answer, 2, supported);
   else
@@ -118,9 +117,9 @@ static inline double shares (double one, double one_weight, double two, double t
   return (one * one * two_weight + two * two * one_weight) / (product > 0.25 ? product : 1e300);
 }
 
-static inline __attribute__ ((always_inline)) void moments_of (
-    const struct shape *shape, const struct cell_question *question, const struct cell_sums *sums,
-    const struct cell_sums *without, struct cell_answer *answer, const int supported, const int32_t outputs) {
+static inline ALWAYS_INLINE void moments_of (const struct shape *shape, const struct cell_question *question,
+                                             const struct cell_sums *sums, const struct cell_sums *without,
+                                             struct cell_answer *answer, const int supported, const int32_t outputs) {
   enum { width = 8 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t counting = 1 + outputs;
@@ -200,8 +199,8 @@ static void moments (const struct shape *shape, const struct cell_question *ques
 }
 
 /* Adds several vectors of the listed rows to a line, keeping them in registers. */
-static inline __attribute__ ((always_inline)) void add_lines (double *line, const double *lanes, const int32_t *rows,
-                                                              int32_t count, int64_t stride, const int vectors) {
+static inline ALWAYS_INLINE void add_lines (double *line, const double *lanes, const int32_t *rows, int32_t count,
+                                            int64_t stride, const int vectors) {
   eight_reals sum[4];
   for (int v = 0; v < vectors; v++)
     sum[v] = *(const eight_reals *) (line + 8 * v);

@@ -16,6 +16,7 @@ struct counts {
 const struct counts *counts_portable (void);
 const struct counts *counts_avx2 (void);   /* NULL where the compiler could not build it */
 const struct counts *counts_avx512 (void); /* likewise */
+const struct counts *counts_neon (void);   /* the same */
 
 /* Sets are a few words long, too short for vector registers, so AVX-512 uses this function of AVX2 as well. */
 void intersections_avx2 (const uint64_t *sets, const uint64_t *test, int32_t set_count, int32_t words, int32_t *counts);

@@ -1,5 +1,6 @@
 /* The counting loops for one instruction set, in plain C that the compiler vectorizes. */
 #include "simd/counts.h"
+#include "common/bits.h"
 
 static void add_masked (int64_t *sum, const int64_t *mask, int64_t value, int32_t size) {
   for (int32_t i = 0; i < size; i++)
@@ -13,13 +14,13 @@ static void add_pairs (const uint64_t *columns, int32_t words, int32_t tests, in
     if (words == 1) {
       const uint64_t only = one[0];
       for (int32_t g = f; g < tests; g++)
-        out[g] += (int64_t) __builtin_popcountll (only & columns[g]) << shift;
+        out[g] += (int64_t) count_bits (only & columns[g]) << shift;
     } else {
       for (int32_t g = f; g < tests; g++) {
         const uint64_t *two = columns + (int64_t) g * words;
         int64_t total = 0;
         for (int32_t w = 0; w < words; w++)
-          total += __builtin_popcountll (one[w] & two[w]);
+          total += count_bits (one[w] & two[w]);
         out[g] += total << shift;
       }
     }
@@ -31,7 +32,7 @@ static inline void intersections (const uint64_t *sets, const uint64_t *test, in
   for (int32_t i = 0; i < set_count; i++, sets += words) {
     int32_t sum = 0;
     for (int32_t w = 0; w < words; w++)
-      sum += __builtin_popcountll (test[w] & sets[w]);
+      sum += count_bits (test[w] & sets[w]);
     counts[i] = sum;
   }
 }

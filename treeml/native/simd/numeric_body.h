@@ -30,6 +30,12 @@ static inline vec NAME (most) (vec a, vec b) { return (vec) _mm256_max_epi16 ((_
 #elif defined(NUMERIC_AVX2) && NUMERIC_CELL == 32
 static inline vec NAME (least) (vec a, vec b) { return (vec) _mm256_min_epi32 ((__m256i) a, (__m256i) b); }
 static inline vec NAME (most) (vec a, vec b) { return (vec) _mm256_max_epi32 ((__m256i) a, (__m256i) b); }
+#elif defined(NUMERIC_NEON) && NUMERIC_CELL == 16
+static inline vec NAME (least) (vec a, vec b) { return (vec) vminq_s16 ((int16x8_t) a, (int16x8_t) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) vmaxq_s16 ((int16x8_t) a, (int16x8_t) b); }
+#elif defined(NUMERIC_NEON) && NUMERIC_CELL == 32
+static inline vec NAME (least) (vec a, vec b) { return (vec) vminq_s32 ((int32x4_t) a, (int32x4_t) b); }
+static inline vec NAME (most) (vec a, vec b) { return (vec) vmaxq_s32 ((int32x4_t) a, (int32x4_t) b); }
 #else
 static inline vec NAME (least) (vec a, vec b) { return NAME (choose) ((vec) (a < b), a, b); }
 static inline vec NAME (most) (vec a, vec b) { return NAME (choose) ((vec) (a > b), a, b); }
@@ -105,7 +111,7 @@ static int64_t NAME (select) (const void *codes, int64_t rows, int64_t threshold
     if (rows - i < 64)
       word &= (UINT64_C (1) << (rows - i)) - 1;
     bits[i / 64] = word;
-    count += __builtin_popcountll (word);
+    count += count_bits (word);
   }
   return count;
 }
@@ -118,19 +124,19 @@ static void NAME (compress) (const void *cells, const uint64_t *bits, int64_t ro
   for (int64_t i = 0; i < rows; i += 32) {
     const uint32_t mask = masks[i / 32];
     _mm512_storeu_si512 (out, _mm512_maskz_compress_epi16 (mask, _mm512_loadu_si512 (from + i)));
-    out += __builtin_popcount (mask);
+    out += count_bits (mask);
   }
 #elif defined(NUMERIC_AVX512) && NUMERIC_CELL == 32
   const uint16_t *masks = (const uint16_t *) bits;
   for (int64_t i = 0; i < rows; i += 16) {
     const uint16_t mask = masks[i / 16];
     _mm512_storeu_si512 (out, _mm512_maskz_compress_epi32 (mask, _mm512_loadu_si512 (from + i)));
-    out += __builtin_popcount (mask);
+    out += count_bits (mask);
   }
 #else
   for (int64_t i = 0; i < rows; i += 64)
     for (uint64_t word = bits[i / 64]; word; word &= word - 1)
-      *out++ = from[i + __builtin_ctzll (word)];
+      *out++ = from[i + lowest_bit (word)];
 #endif
 }
 
@@ -371,40 +377,168 @@ static inline double NAME (share) (const int64_t *sums, int planes) {
   return sums[0] > 0 ? score / (double) sums[0] : 0;
 }
 
-/* Plane 0 holds the weight, the others weight * target. Sums are exact; only the quotients are rounded. */
+typedef double NAME (reals) __attribute__ ((vector_size (VECTOR), aligned (VECTOR), may_alias));
+
+static inline NAME (reals) NAME (real) (vec whole) { return __builtin_convertvector (whole, NAME (reals)); }
+
+/* Some lanes of a vector: a register of bits if the processor has them. */
+#if defined(NUMERIC_AVX512)
+typedef __mmask8 NAME (mask);
+static inline NAME (mask) NAME (side) (vec code, vec limit, int side) {
+  return (NAME (mask)) (_mm512_cmple_epi64_mask ((__m512i) code, (__m512i) limit) ^ -side);
+}
+static inline vec NAME (add) (vec sum, NAME (mask) where, vec more) {
+  return (vec) _mm512_mask_add_epi64 ((__m512i) sum, where, (__m512i) sum, (__m512i) more);
+}
+static inline NAME (mask) NAME (edge) (const struct numeric_lanes *lanes, int32_t row, int part) {
+  return (NAME (mask)) (lanes->edge_bits[row] >> (WIDTH * part));
+}
+static inline NAME (mask) NAME (exceeds) (NAME (reals) a, NAME (reals) b, NAME (mask) where) {
+  return _mm512_mask_cmp_pd_mask (where, (__m512d) a, (__m512d) b, _CMP_GT_OQ);
+}
+static inline NAME (reals) NAME (quotient) (NAME (mask) where, NAME (reals) a, NAME (reals) b, NAME (reals) other) {
+  return (NAME (reals)) _mm512_mask_div_pd ((__m512d) other, where, (__m512d) a, (__m512d) b);
+}
+/* Where a number is not one, which is 0 / 0, the other is taken. */
+static inline NAME (reals) NAME (larger) (NAME (mask) where, NAME (reals) a, NAME (reals) other) {
+  return (NAME (reals)) _mm512_mask_max_pd ((__m512d) other, where, (__m512d) a, (__m512d) other);
+}
+static inline int NAME (any) (NAME (mask) mask) { return mask != 0; }
+#else
+typedef vec NAME (mask);
+static inline NAME (mask) NAME (side) (vec code, vec limit, int side) {
+  return (vec) (code <= limit) ^ -(int64_t) side;
+}
+static inline vec NAME (add) (vec sum, NAME (mask) where, vec more) { return sum + (where & more); }
+static inline NAME (mask) NAME (edge) (const struct numeric_lanes *lanes, int32_t row, int part) {
+  return ((const vec *) lanes->edge)[(int64_t) row * VECTORS + part];
+}
+static inline NAME (mask) NAME (exceeds) (NAME (reals) a, NAME (reals) b, NAME (mask) where) {
+  return (vec) (a > b) & where;
+}
+static inline NAME (reals) NAME (quotient) (NAME (mask) where, NAME (reals) a, NAME (reals) b, NAME (reals) other) {
+  return (NAME (reals)) NAME (choose) (where, (vec) (a / b), (vec) other);
+}
+static inline NAME (reals) NAME (larger) (NAME (mask) where, NAME (reals) a, NAME (reals) other) {
+  return (NAME (reals)) NAME (choose) ((vec) (a > other) & where, (vec) a, (vec) other);
+}
+static inline int NAME (any) (NAME (mask) mask) {
+  int64_t all = 0;
+  for (int i = 0; i < WIDTH; i++)
+    all |= mask[i];
+  return all != 0;
+}
+#endif
+
+static inline double NAME (largest) (NAME (reals) numbers) {
+  double most = numbers[0];
+  for (int i = 1; i < WIDTH; i++)
+    most = numbers[i] > most ? numbers[i] : most;
+  return most;
+}
+
+static inline NAME (reals) NAME (repeated) (double number) { return number - (NAME (reals)) {0}; }
+
+/* The best score of a split of one side: the squared sums of its parts over their weights, added up. `start` holds the
+   sums of the side before each lane, `all` its totals, and `left` is memory for VECTORS vectors of each plane. With
+   many rows a score seldom exceeds the best so far (`rare`): then fractions are compared and few are divided. */
+static inline ALWAYS_INLINE double NAME (best_score) (const struct numeric_lanes *lanes, const vec *code,
+                                                      int64_t threshold, int side, int planes, const int64_t *start,
+                                                      const int64_t *all, vec *left, double known, int rare) {
+  const vec limit = NAME (fill) (threshold);
+  NAME (reals) best = NAME (repeated) (known), own[VECTORS];
+  for (int v = 0; v < VECTORS; v++)
+    own[v] = best;
+  for (int i = 0; i < planes * VECTORS; i++)
+    left[i] = ((const vec *) start)[i];
+  for (int32_t j = 0; j < lanes->length; j++) {
+    NAME (reals) over[VECTORS], under[VECTORS];
+    NAME (mask) better[VECTORS], any = {0};
+    for (int v = 0; v < VECTORS; v++) {
+      const int64_t at = (int64_t) j * VECTORS + v;
+      const NAME (mask) inside = NAME (side) (code[at], limit, side);
+      NAME (reals) one = {0}, other = {0};
+      left[v] = NAME (add) (left[v], inside, ((const vec *) lanes->plane[0])[at]);
+      for (int k = 1; k < planes; k++) {
+        vec *sum = &left[k * VECTORS + v];
+        *sum = NAME (add) (*sum, inside, ((const vec *) lanes->plane[k])[at]);
+        const NAME (reals) l = NAME (real) (*sum), r = NAME (real) (all[k] - *sum);
+        one += l * l;
+        other += r * r;
+      }
+      const NAME (reals) weight = NAME (real) (left[v]), rest = NAME (real) (all[0] - left[v]);
+      over[v] = one * rest + other * weight;
+      under[v] = weight * rest;
+      const NAME (mask) edge = NAME (edge) (lanes, j, v);
+      if (!rare) {
+        own[v] = NAME (larger) (edge, over[v] / under[v], own[v]);
+        continue;
+      }
+      better[v] = NAME (exceeds) (over[v], best * under[v], edge);
+      any |= better[v];
+    }
+    if (!rare || !NAME (any) (any))
+      continue;
+    double most = best[0];
+    for (int v = 0; v < VECTORS; v++) {
+      const double score = NAME (largest) (NAME (quotient) (better[v], over[v], under[v], best));
+      most = score > most ? score : most;
+    }
+    best = NAME (repeated) (most);
+  }
+  double most = NAME (largest) (best);
+  for (int v = 0; v < VECTORS; v++)
+    most = NAME (largest) (own[v]) > most ? NAME (largest) (own[v]) : most;
+  return most;
+}
+
+/* The same for one output, whose running sums stay in registers. */
+static double NAME (best_single) (const struct numeric_lanes *lanes, const vec *code, int64_t threshold, int side,
+                                  const int64_t *start, const int64_t *all, double known) {
+  vec left[2 * VECTORS];
+  return lanes->length > few_rows ? NAME (best_score) (lanes, code, threshold, side, 2, start, all, left, known, 1)
+                                  : NAME (best_score) (lanes, code, threshold, side, 2, start, all, left, known, 0);
+}
+
+/* Plane 0 holds the weight, the others weight * target. Sums are exact; only products and quotients are rounded. */
 static void NAME (stump_squared) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold,
                                   struct numeric_sides *sides) {
-  const int64_t *code = codes;
+  const vec *code = codes, limit = NAME (fill) (threshold);
   const int planes = lanes->planes;
-  const int32_t length = lanes->length;
-  int64_t *sums = lanes->sum + planes; /* memory for six sums of every plane */
-  int64_t *all[2] = {sums, sums + planes}, *left[2] = {sums + 2 * planes, sums + 3 * planes};
-  int64_t *right = sums + 4 * planes;
-  for (int i = 0; i < 4 * planes; i++)
-    sums[i] = 0;
-  for (int64_t i = 0; i < (int64_t) length * LANES; i++)
-    for (int k = 0; k < planes; k++)
-      all[0][k] += code[i] <= threshold ? ((const int64_t *) lanes->plane[k])[i] : 0;
-  for (int k = 0; k < planes; k++)
-    all[1][k] = lanes->sum[k] - all[0][k];
-  double best[2] = {NAME (share) (all[0], planes), NAME (share) (all[1], planes)};
-  for (int l = 0; l < LANES; l++)
-    for (int32_t j = 0; j < length; j++) {
-      const int64_t at = (int64_t) j * LANES + l;
-      const int side = code[at] > threshold;
-      for (int k = 0; k < planes; k++)
-        left[side][k] += ((const int64_t *) lanes->plane[k])[at];
-      if (!(lanes->edge_bits[j] >> l & 1))
-        continue;
-      for (int s = 0; s < 2; s++) {
-        for (int k = 0; k < planes; k++)
-          right[k] = all[s][k] - left[s][k];
-        const double score = NAME (share) (left[s], planes) + NAME (share) (right, planes);
-        best[s] = score > best[s] ? score : best[s];
-      }
+  /* The memory behind the sums: running sums and sums before each lane for every plane, then totals. */
+  vec *left = (vec *) lanes->sum + (planes * (int) sizeof (int64_t) + VECTOR - 1) / VECTOR;
+  int64_t *start = (int64_t *) (left + planes * VECTORS),
+          *all[2] = {start + planes * LANES, start + planes * (LANES + 1)};
+  for (int k = 0; k < planes; k++) {
+    const vec *plane = lanes->plane[k];
+    for (int v = 0; v < VECTORS; v++) {
+      vec sum = {0};
+      for (int32_t j = 0; j < lanes->length; j++)
+        sum += (vec) (code[(int64_t) j * VECTORS + v] <= limit) & plane[(int64_t) j * VECTORS + v];
+      ((vec *) (start + (int64_t) k * LANES))[v] = sum;
     }
+    all[0][k] = 0;
+    for (int l = 0; l < LANES; l++) {
+      const int64_t own = start[(int64_t) k * LANES + l];
+      start[(int64_t) k * LANES + l] = all[0][k];
+      all[0][k] += own;
+    }
+    all[1][k] = lanes->sum[k] - all[0][k];
+  }
   for (int s = 0; s < 2; s++) {
-    const double cost = (sides->square[s] - best[s]) * sides->unit;
+    double best = NAME (share) (all[s], planes);
+    for (int k = 0; s && k < planes; k++) { /* the sums of all rows before each lane, without those of the other side */
+      const int64_t *ends = (const int64_t *) lanes->total[k] + (int64_t) (lanes->length - 1) * LANES;
+      for (int l = 1; l < LANES; l++)
+        start[(int64_t) k * LANES + l] = ends[l - 1] - start[(int64_t) k * LANES + l];
+    }
+    if (!(sides->wanted >> s & 1))
+      best = 0;
+    else if (planes == 2)
+      best = NAME (best_single) (lanes, code, threshold, s, start, all[s], best);
+    else
+      best = NAME (best_score) (lanes, code, threshold, s, planes, start, all[s], left, best, 1);
+    const double cost = (sides->square[s] - best) * sides->unit;
     sides->cost[s] = cost > 0 ? (int64_t) cost : 0;
   }
 }

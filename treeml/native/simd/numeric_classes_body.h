@@ -1,10 +1,9 @@
 /* Sweeps over rows of more than two classes; included by numeric_body.h. */
 
 /* Many classes: a first sweep computes the sums of the rows before each lane. */
-static inline __attribute__ ((always_inline)) void NAME (sweep_many) (const struct numeric_lanes *lanes,
-                                                                      const void *codes, int64_t threshold,
-                                                                      struct numeric_sides *sides, const int planes,
-                                                                      vec *inside, vec *sum_in, vec *sum_out) {
+static inline ALWAYS_INLINE void NAME (sweep_many) (const struct numeric_lanes *lanes, const void *codes,
+                                                    int64_t threshold, struct numeric_sides *sides, const int planes,
+                                                    vec *inside, vec *sum_in, vec *sum_out) {
   const vec *code = codes, *edges = lanes->edge;
   const int32_t length = lanes->length;
   const vec limit = NAME (fill) ((CELL) (threshold - BIAS));
@@ -110,10 +109,9 @@ static void NAME (count_labels) (struct numeric_lanes *lanes) {
 }
 
 /* Keeps the counts of the classes in registers: two comparisons per class instead of two planes to read. */
-static inline __attribute__ ((always_inline)) void NAME (sweep_labels) (const struct numeric_lanes *lanes,
-                                                                        const void *codes, int64_t threshold,
-                                                                        struct numeric_sides *sides, const int planes,
-                                                                        const int wanted) {
+static inline ALWAYS_INLINE void NAME (sweep_labels) (const struct numeric_lanes *lanes, const void *codes,
+                                                      int64_t threshold, struct numeric_sides *sides, const int planes,
+                                                      const int wanted) {
   const __m512i *code = codes, *label = lanes->label;
   const int32_t length = lanes->length;
   const __m512i limit = _mm512_set1_epi16 ((short) (threshold - BIAS)), one = _mm512_set1_epi16 (1);

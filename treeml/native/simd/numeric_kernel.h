@@ -6,9 +6,12 @@
 #ifndef TREEML_SIMD_NUMERIC_KERNEL_H
 #define TREEML_SIMD_NUMERIC_KERNEL_H
 
+#include "common/bits.h"
+
 #include <stdint.h>
 
 enum { LANES = 32, BLOCK = 8 };
+enum { few_rows = 32 }; /* per lane: up to this many, sweeps of squared losses divide everywhere */
 
 /* One column of a set of rows, in lanes. */
 struct numeric_lanes {
@@ -32,7 +35,7 @@ struct numeric_sides {
   int64_t top[2];   /* the most that the rows of a side can cost */
   double square[2]; /* squared error: weight * target^2 of a side */
   double unit;
-  int wanted; /* 1: the rows up to the cut; 2: the others; 3: both. Only sweeps of labels use it. */
+  int wanted; /* 1: the rows up to the cut; 2: the others; 3: both. Sweeps of two classes make both. */
   int64_t cost[2];
 };
 
@@ -66,6 +69,7 @@ struct numeric_kernel {
 /* The functions of each instruction set; NULL where the compiler could not build them. Use simd/select.h. */
 const struct numeric_kernel *numeric_portable (int cell);
 const struct numeric_kernel *numeric_avx2 (int cell);
+const struct numeric_kernel *numeric_neon (int cell);
 const struct numeric_kernel *numeric_avx512 (int cell);
 
 #endif

@@ -1,5 +1,6 @@
 /* The pair kernel for AVX2. It has no vector population count, so bits are counted by looking up nibbles. */
 #include "simd/pair_kernel.h"
+#include "common/bits.h"
 #include "simd/products.h"
 
 #if defined(__x86_64__) && defined(__AVX2__)
@@ -20,7 +21,7 @@
 static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *to) {
   int32_t length = 0;
   for (; word; word &= word - 1)
-    to[length++] = ids[__builtin_ctzll (word)];
+    to[length++] = ids[lowest_bit (word)];
   return length;
 }
 
@@ -56,7 +57,7 @@ static inline __m256i absolute_64 (__m256i v) {
 static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
   int32_t length = 0;
   for (; word; word &= word - 1)
-    to[length++] = (row + __builtin_ctzll (word)) * stride;
+    to[length++] = (row + lowest_bit (word)) * stride;
   return length;
 }
 

@@ -1,5 +1,6 @@
 /* The pair kernel for AVX-512 with BITALG and VPOPCNTDQ. */
 #include "simd/pair_kernel.h"
+#include "common/bits.h"
 #include "simd/products.h"
 
 #if defined(__x86_64__) && defined(__AVX512BW__) && defined(__AVX512BITALG__) && defined(__AVX512VPOPCNTDQ__)
@@ -23,7 +24,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
     const __mmask16 here = (__mmask16) word;
     const __m512i numbers = _mm512_maskz_loadu_epi32 (here, ids);
     _mm512_storeu_si512 (to + length, _mm512_maskz_compress_epi32 (here, numbers));
-    length += __builtin_popcount (here);
+    length += count_bits (here);
     ids += 16;
     word >>= 16;
   } while (word);
@@ -43,7 +44,7 @@ static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, i
     const __m512i places =
         _mm512_mullo_epi32 (_mm512_add_epi32 (lane, _mm512_set1_epi32 (row)), _mm512_set1_epi32 (stride));
     _mm512_storeu_si512 (to + length, _mm512_maskz_compress_epi32 (here, places));
-    length += __builtin_popcount (here);
+    length += count_bits (here);
   }
   return length;
 }

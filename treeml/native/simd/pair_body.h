@@ -5,6 +5,7 @@
 #define JOIN(A, B) JOIN_ (A, B)
 #define NAME(A) JOIN (JOIN (A, _), BITS)
 
+#ifndef COUNT_GROUPS
 static inline V NAME (broadcast) (const struct slice *slice, int64_t index) {
 #if BITS == 16
   return BROADCAST_TWICE (slice->twice + index);
@@ -12,6 +13,28 @@ static inline V NAME (broadcast) (const struct slice *slice, int64_t index) {
   return BROADCAST ((const T *) slice->words + index);
 #endif
 }
+
+/* Adds to four sums, in the lanes of the tests from j on, how many rows of some groups pass both that test and one of
+   the tests i to i + 3. */
+static inline ALWAYS_INLINE void NAME (add_groups) (const struct slice *slice, int64_t stride, int32_t i, int32_t j,
+                                                    int32_t from, int32_t to, V *sum) {
+  for (int32_t g = from; g < to; g++) {
+    const V word = LOAD ((const T *) slice->words + g * stride + j);
+    for (int k = 0; k < 4; k++)
+      sum[k] = ADD (sum[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
+  }
+}
+
+/* The same, subtracted. */
+static inline ALWAYS_INLINE void NAME (subtract_groups) (const struct slice *slice, int64_t stride, int32_t i,
+                                                         int32_t j, int32_t from, int32_t to, V *sum) {
+  for (int32_t g = from; g < to; g++) {
+    const V word = LOAD ((const T *) slice->words + g * stride + j);
+    for (int k = 0; k < 4; k++)
+      sum[k] = SUB (sum[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
+  }
+}
+#endif
 
 static int32_t NAME (select) (const struct slice *slice, const struct shape *shape, int32_t group, int32_t count,
                               int32_t test, int passing, const int32_t *ids, int32_t *to) {
@@ -56,7 +79,6 @@ static void NAME (sums) (struct slice *slice, const struct shape *shape, void *s
 
 static void NAME (pairs) (struct slice *slice, const struct shape *shape, void *doubled_, void *weight_, int32_t from,
                           int32_t to) {
-  const T *words = slice->words;
   T *doubled = doubled_, *weight = weight_;
   const int64_t stride = shape->stride;
 #if BITS > 16
@@ -74,16 +96,8 @@ static void NAME (pairs) (struct slice *slice, const struct shape *shape, void *
         V positive[4], negative[4];
         for (int k = 0; k < 4; k++)
           positive[k] = negative[k] = ZERO ();
-        for (int32_t g = slice->group[2 * p]; g < slice->group[2 * p + 1]; g++) {
-          const V word = LOAD (words + g * stride + j);
-          for (int k = 0; k < 4; k++)
-            positive[k] = ADD (positive[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-        }
-        for (int32_t g = slice->group[2 * p + 1]; g < slice->group[2 * p + 2]; g++) {
-          const V word = LOAD (words + g * stride + j);
-          for (int k = 0; k < 4; k++)
-            negative[k] = ADD (negative[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-        }
+        NAME (add_groups) (slice, stride, i, j, slice->group[2 * p], slice->group[2 * p + 1], positive);
+        NAME (add_groups) (slice, stride, i, j, slice->group[2 * p + 1], slice->group[2 * p + 2], negative);
         for (int k = 0; k < 4; k++) {
           sum[k] = ADD (ADD (sum[k], sum[k]), SUB (positive[k], negative[k]));
           all[k] = ADD (ADD (all[k], all[k]), ADD (positive[k], negative[k]));
@@ -127,7 +141,7 @@ static void NAME (own) (const struct shape *shape, const void *doubled_, struct 
 
 static void NAME (both) (struct slice *slice, const struct shape *shape, const void *doubled_, struct side *counted,
                          struct side *rest, void *scratch) {
-  const T *words = slice->words, *doubled = doubled_;
+  const T *doubled = doubled_;
   const T *counted_sum = counted->sum, *rest_sum = rest->sum;
   T *counted_shift = scratch, *rest_shift = (T *) scratch + shape->stride;
   const int64_t stride = shape->stride;
@@ -152,16 +166,8 @@ static void NAME (both) (struct slice *slice, const struct shape *shape, const v
       for (int32_t p = 0; p < planes; p++) {
         for (int k = 0; k < 4; k++)
           sum[k] = ADD (sum[k], sum[k]);
-        for (int32_t g = slice->group[2 * p]; g < slice->group[2 * p + 1]; g++) {
-          const V word = LOAD (words + g * stride + j);
-          for (int k = 0; k < 4; k++)
-            sum[k] = ADD (sum[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-        }
-        for (int32_t g = slice->group[2 * p + 1]; g < slice->group[2 * p + 2]; g++) {
-          const V word = LOAD (words + g * stride + j);
-          for (int k = 0; k < 4; k++)
-            sum[k] = SUB (sum[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-        }
+        NAME (add_groups) (slice, stride, i, j, slice->group[2 * p], slice->group[2 * p + 1], sum);
+        NAME (subtract_groups) (slice, stride, i, j, slice->group[2 * p + 1], slice->group[2 * p + 2], sum);
       }
       for (int k = 0; k < 4; k++) {
         const V twice = ADD (sum[k], sum[k]);

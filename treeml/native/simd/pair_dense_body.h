@@ -71,7 +71,7 @@ static inline int32_t NAME (list_rows) (const struct slice *slice, const struct 
   const int32_t most = NAME (chunk_rows) (shape), left = slice->dense_rows - first, count = left < most ? left : most;
   int32_t passing = 0, length = 0;
   for (int32_t row = 0, at = 0; row < count; row += BITS, at += shape->stride)
-    passing += __builtin_popcountll ((uint64_t) words[at] & NAME (all_ones));
+    passing += count_bits ((uint64_t) words[at] & NAME (all_ones));
   *others = 2 * passing > count;
   for (int32_t row = 0; row < count; row += BITS, words += shape->stride) {
     const uint64_t present = count - row < BITS ? ((uint64_t) 1 << (count - row)) - 1 : NAME (all_ones);
@@ -82,8 +82,8 @@ static inline int32_t NAME (list_rows) (const struct slice *slice, const struct 
 }
 
 /* Sums the listed rows in `count` vectors from j on. */
-static inline __attribute__ ((always_inline)) void NAME (add_listed) (const struct slice *slice, int32_t length,
-                                                                      int others, int32_t j, V *sum, const int count) {
+static inline ALWAYS_INLINE void NAME (add_listed) (const struct slice *slice, int32_t length, int others, int32_t j,
+                                                    V *sum, const int count) {
   const T *lanes = (const T *) slice->dense + j, *sums = (const T *) slice->chunk + j;
   for (int v = 0; v < count; v++)
     sum[v] = ZERO ();
@@ -97,10 +97,9 @@ static inline __attribute__ ((always_inline)) void NAME (add_listed) (const stru
       sum[v] = SUB (LOAD (sums + v * LANES), sum[v]);
 }
 
-static inline __attribute__ ((always_inline)) void NAME (pair_block) (const struct slice *slice,
-                                                                      const struct shape *shape, int32_t length,
-                                                                      int others, int32_t first, int32_t j, T *doubled,
-                                                                      T *weight, const int count) {
+static inline ALWAYS_INLINE void NAME (pair_block) (const struct slice *slice, const struct shape *shape,
+                                                    int32_t length, int others, int32_t first, int32_t j, T *doubled,
+                                                    T *weight, const int count) {
   const T *lanes = (const T *) slice->dense + j, *sums = (const T *) slice->chunk + j;
   V sum[VECTORS / 2], all[VECTORS / 2];
   for (int v = 0; v < count; v++)
@@ -171,11 +170,9 @@ struct NAME (gains) {
 };
 
 /* Evaluates `count` vectors of sums of test i from j on, in the last chunk: values of both sides for both tests. */
-static inline __attribute__ ((always_inline)) void NAME (both_block) (const struct slice *slice,
-                                                                      const struct NAME (gains) * gains, int32_t length,
-                                                                      int others, int32_t started, int32_t last,
-                                                                      int32_t i, int64_t row, int32_t j, V *best,
-                                                                      const int count) {
+static inline ALWAYS_INLINE void NAME (both_block) (const struct slice *slice, const struct NAME (gains) * gains,
+                                                    int32_t length, int others, int32_t started, int32_t last,
+                                                    int32_t i, int64_t row, int32_t j, V *best, const int count) {
   V sum[VECTORS];
   NAME (add_listed) (slice, length, others, j, sum, count);
   if (started)

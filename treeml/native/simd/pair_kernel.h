@@ -11,6 +11,8 @@
 #ifndef TREEML_SIMD_PAIR_KERNEL_H
 #define TREEML_SIMD_PAIR_KERNEL_H
 
+#include "common/bits.h"
+
 #include <stdint.h>
 
 enum { most_planes = 63, most_lists = 2 * most_planes };
@@ -90,6 +92,7 @@ struct pair_kernel {
 /* The functions of each instruction set; NULL where the compiler could not build them. Use simd/select.h. */
 const struct pair_kernel *pair_portable (int lane_bits);
 const struct pair_kernel *pair_avx2 (int lane_bits);
+const struct pair_kernel *pair_neon (int lane_bits);
 const struct pair_kernel *pair_avx512 (int lane_bits);
 
 #endif

@@ -1,5 +1,6 @@
 /* The pair kernel for any processor, with the compiler's own vectors of 16 bytes. */
 #include "simd/pair_kernel.h"
+#include "common/bits.h"
 #include "simd/products.h"
 
 #include <string.h>
@@ -73,7 +74,7 @@ DEFINE (64, 2)
 static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
   int32_t length = 0;
   for (; word; word &= word - 1)
-    to[length++] = (row + __builtin_ctzll (word)) * stride;
+    to[length++] = (row + lowest_bit (word)) * stride;
   return length;
 }
 
@@ -95,7 +96,7 @@ static inline vector_64 choose_64 (const uint8_t *row, int32_t j, int64_t number
 static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *to) {
   int32_t length = 0;
   for (; word; word &= word - 1)
-    to[length++] = ids[__builtin_ctzll (word)];
+    to[length++] = ids[lowest_bit (word)];
   return length;
 }
 
@@ -104,7 +105,6 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define VECTORS 4 /* number of vectors of sums held at once */
 
 #define BROADCAST_TWICE(P) SET ((int16_t) *(P))
-#define BROADCAST(P) SET (*(P))
 
 #define BITS 16
 #define LANES 8
@@ -115,6 +115,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define STORE_UNALIGNED store_16
 #define ADD add_16
 #define SUB subtract_16
+#define BROADCAST(P) SET (*(P))
 #define SET set_16
 #define ZERO() set_16 (0)
 #define ABS absolute_16
@@ -133,6 +134,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define STORE_UNALIGNED store_32
 #define ADD add_32
 #define SUB subtract_32
+#define BROADCAST(P) SET (*(P))
 #define SET set_32
 #define ZERO() set_32 (0)
 #define ABS absolute_32
@@ -152,6 +154,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define STORE_UNALIGNED store_64
 #define ADD add_64
 #define SUB subtract_64
+#define BROADCAST(P) SET (*(P))
 #define SET set_64
 #define ZERO() set_64 (0)
 #define ABS absolute_64

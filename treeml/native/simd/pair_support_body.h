@@ -26,7 +26,7 @@ static void NAME (own_supported) (const struct shape *shape, const void *doubled
 static void NAME (both_supported) (struct slice *slice, const struct shape *shape, const void *doubled_,
                                    const void *weights_, struct side *counted, struct side *rest, int64_t support,
                                    void *scratch) {
-  const T *words = slice->words, *doubled = doubled_, *weights = weights_;
+  const T *doubled = doubled_, *weights = weights_;
   const T *counted_count = counted->count, *rest_count = rest->count;
   T *counted_shift = scratch, *rest_shift = (T *) scratch + shape->stride;
   const int64_t stride = shape->stride;
@@ -43,16 +43,8 @@ static void NAME (both_supported) (struct slice *slice, const struct shape *shap
       V positive[4], negative[4];
       for (int k = 0; k < 4; k++)
         positive[k] = negative[k] = ZERO ();
-      for (int32_t g = slice->group[0]; g < slice->group[1]; g++) {
-        const V word = LOAD (words + g * stride + j);
-        for (int k = 0; k < 4; k++)
-          positive[k] = ADD (positive[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-      }
-      for (int32_t g = slice->group[1]; g < slice->group[2]; g++) {
-        const V word = LOAD (words + g * stride + j);
-        for (int k = 0; k < 4; k++)
-          negative[k] = ADD (negative[k], POPCOUNT (AND (word, NAME (broadcast) (slice, g * stride + i + k))));
-      }
+      NAME (add_groups) (slice, stride, i, j, slice->group[0], slice->group[1], positive);
+      NAME (add_groups) (slice, stride, i, j, slice->group[1], slice->group[2], negative);
       for (int k = 0; k < 4; k++) {
         const V sum = SUB (positive[k], negative[k]), twice = ADD (sum, sum), difference = SUB (twice, a);
         const V inside = ADD (positive[k], negative[k]), outside = SUB (BROADCAST (counted_count + i + k), inside);

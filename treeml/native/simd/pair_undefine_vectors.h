@@ -16,3 +16,5 @@
 #undef KEEP
 #undef POPCOUNT
 #undef CHOOSE
+#undef BROADCAST
+#undef HIGHEST

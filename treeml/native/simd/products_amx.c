@@ -1,6 +1,8 @@
 /* Matrix products with the tiles of AMX: one instruction handles sixteen tests by sixteen tests and sixty-four rows. */
 #include "simd/products.h"
 
+#include "common/bits.h"
+
 /* A tile has sixteen lines of sixty-four bytes. The tiles of both matrices are stored contiguously, one after the
    other: lines far apart would compete for the same sets of the cache. */
 enum { tile = 16, tile_rows = 64, tile_bytes = tile * tile_rows, group_digits = 3 };
@@ -16,7 +18,7 @@ int64_t product_room (const struct shape *shape, int32_t digits, int32_t piece) 
 #include <string.h>
 
 /* The numbers of digits and bits are constants once these functions are inlined. */
-#define INLINE static inline __attribute__ ((always_inline))
+#define INLINE static inline ALWAYS_INLINE
 
 /* The digits of sixty-four rows from `first` on, one vector for each digit; 0 beyond the last row. */
 INLINE void gather_digits (const struct product *product, int32_t first, __m512i *number, const int32_t count) {

@@ -22,13 +22,17 @@
 #include "simd/stump_trees.h"
 #include "simd/stumps.h"
 
-/* Instruction sets, in increasing order; the numbers are the values of the option `kernel`. */
-enum simd { simd_none, simd_portable, simd_avx2, simd_avx512, simd_amx };
+/* Instruction sets; the numbers are the values of the option `kernel`. Those of x86 are in increasing order; a
+   processor of ARM has the portable loops and NEON. */
+enum simd { simd_none, simd_portable, simd_avx2, simd_avx512, simd_amx, simd_neon };
 
-/* The instruction set to use, at most `most`, which is the highest one that the caller has functions for. `wanted` is
+/* The instruction set to use, on x86 at most `most`, the highest one that the caller has functions for. `wanted` is
    the value of the option `kernel`: 0 stands for what the environment variable TREEML_KERNEL names, and for the best
    set of this processor without it. simd_none if this processor lacks the wanted set or the variable names no set. */
 enum simd simd_select (int64_t wanted, enum simd most);
+
+/* How users write a set; "none" for simd_none. */
+const char *simd_name (enum simd);
 
 /* The functions for a set returned by `simd_select`; NULL for simd_none. */
 const struct pair_kernel *simd_pair_kernel (enum simd, int lane_bits);

@@ -61,6 +61,7 @@ struct stump_trees {
 
 const struct stump_trees *stump_trees_portable (void);
 const struct stump_trees *stump_trees_avx2 (void);
+const struct stump_trees *stump_trees_neon (void);
 const struct stump_trees *stump_trees_avx512 (void);
 
 #endif

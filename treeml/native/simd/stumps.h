@@ -9,7 +9,7 @@
 /* The score of a side that cannot be a leaf. */
 #define STUMPS_IMPOSSIBLE ((int64_t) 1 << 61)
 
-enum { stumps_most_classes = 32, stumps_most_width = 16 };
+enum { stumps_most_classes = 32, stumps_most_width = 64 };
 
 struct stumps_task {
   int32_t tests, stride; /* the stride is a multiple of 8; lines are filled up with zeros */
@@ -33,5 +33,6 @@ struct stumps {
 const struct stumps *stumps_portable (void);
 const struct stumps *stumps_avx2 (void);   /* NULL where the compiler could not build it */
 const struct stumps *stumps_avx512 (void); /* likewise */
+const struct stumps *stumps_neon (void);   /* the same */
 
 #endif

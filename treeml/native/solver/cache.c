@@ -36,7 +36,7 @@ struct step {
 };
 
 struct shard {
-  pthread_mutex_t lock;
+  thread_lock lock;
   struct entry **chunks;
   uint32_t chunk_room, chunk_count, used;
   uint32_t *buckets;
@@ -75,7 +75,7 @@ struct cache *cache_create (struct arena *arena, enum cache_kind kind, enum wipe
   if (!cache->most)
     cache->most = 1;
   for (int i = 0; i < shards; i++)
-    pthread_mutex_init (&cache->shard[i].lock, NULL);
+    lock_make (&cache->shard[i].lock);
   return cache;
 }
 
@@ -89,7 +89,7 @@ void cache_destroy (struct cache *cache) {
     arena_release (cache->arena, shard->chunks);
     arena_release (cache->arena, shard->buckets);
     arena_release (cache->arena, shard->steps);
-    pthread_mutex_destroy (&shard->lock);
+    lock_destroy (&shard->lock);
   }
   arena_release (cache->arena, cache);
 }
@@ -97,13 +97,13 @@ void cache_destroy (struct cache *cache) {
 static struct shard *lock_shard (struct cache *cache, const struct key *key) {
   struct shard *shard = &cache->shard[cache->shards == 1 ? 0 : key->hash[1] % (uint64_t) cache->shards];
   if (cache->threads > 1)
-    pthread_mutex_lock (&shard->lock);
+    lock_take (&shard->lock);
   return shard;
 }
 
 static void unlock_shard (struct cache *cache, struct shard *shard) {
   if (cache->threads > 1)
-    pthread_mutex_unlock (&shard->lock);
+    lock_leave (&shard->lock);
 }
 
 static int matches (const struct entry *entry, const struct key *key) {
@@ -438,7 +438,7 @@ void cache_release_required (struct cache *cache) {
   for (int i = 0; i < cache->shards; i++) {
     struct shard *shard = &cache->shard[i];
     if (cache->threads > 1)
-      pthread_mutex_lock (&shard->lock);
+      lock_take (&shard->lock);
     for (uint32_t e = 0; e < shard->used; e++)
       entry_at (shard, e)->required = 0;
     unlock_shard (cache, shard);

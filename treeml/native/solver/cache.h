@@ -3,8 +3,8 @@
 #define TREEML_CACHE_H
 
 #include "common/arena.h"
+#include "common/platform.h"
 
-#include <pthread.h>
 #include <stdint.h>
 
 /* Identifies a sub-problem: by its rows or its path as 128 bits, or by the path itself in a trie. */
@@ -37,12 +37,25 @@ struct fact {
 
 struct cache;
 
-enum cache_kind { no_cache, rows_cache, path_cache, trie_cache };
+/* The closed itemset of some rows holds every answer that all of them give, so it stands for the same set of rows as
+   their hash does (Nijssen and Fromont 2010). It costs a look at every answer of every row. */
+enum cache_kind { no_cache, rows_cache, path_cache, trie_cache, closed_cache };
 enum wipe_strategy { keep_reused, keep_descendants, keep_required, keep_deep };
 
 /* Keeps at most `most` entries, divided evenly among the shards of several threads. */
 struct cache *cache_create (struct arena *, enum cache_kind, enum wipe_strategy, int wipe_share, int threads,
                             int64_t most);
+static inline int is_keyed_by_path (int64_t kind) { return kind == path_cache || kind == trie_cache; }
+
+/* Adds 64 answers that all rows give, all yes or all no, to the hash of a closed itemset. */
+static inline void add_to_closure (uint64_t hash[2], uint64_t answers, uint64_t place) {
+  uint64_t x = (answers ^ (place + 1) * 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  hash[0] += x ^ x >> 31;
+  x = x * 0x9fb21c651e98df25u + 0x632be59bd9b4e019u;
+  hash[1] += x ^ x >> 28;
+}
+
 void cache_destroy (struct cache *);
 int cache_find (struct cache *, const struct key *, struct fact *);
 /* Combines facts about one key: the higher lower bound and the better tree are kept. */

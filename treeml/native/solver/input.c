@@ -1,6 +1,8 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
 #include "solver/solver.h"
 
+#include "common/bits.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +33,16 @@ static void drop_goal (treeml_solver *solver) {
   solver->levels = 1;
 }
 
-static void drop_extras (treeml_solver *solver) {
+static void drop_column_costs (treeml_solver *solver) {
   drop (solver, &solver->column_cost);
+  drop (solver, &solver->discounted);
+  drop (solver, &solver->discount_after);
+  drop (solver, &solver->discount_cost);
+  solver->discounts = 0;
+}
+
+static void drop_extras (treeml_solver *solver) {
+  drop_column_costs (solver);
   drop (solver, &solver->limited_cost);
   drop (solver, &solver->purity_weight);
   tree_release (&solver->arena, &solver->start);
@@ -69,7 +79,7 @@ static int pack (const uint8_t *bytes, int64_t count, uint64_t *words) {
       uint64_t eight = 0;
       memcpy (&eight, bytes + i + 8 * part, 8);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-      eight = __builtin_bswap64 (eight);
+      eight = reverse_bytes (eight);
 #endif
       strange |= eight & ~ones;
       word |= (eight * 0x0102040810204080u >> 56) << (8 * part);
@@ -335,7 +345,7 @@ int treeml_custom (treeml_solver *solver, treeml_leaf_costs custom, void *state)
 int treeml_column_costs (treeml_solver *solver, const int64_t *cost, int32_t columns) {
   if (!solver_has_rows (solver))
     return code_of (solver);
-  drop (solver, &solver->column_cost);
+  drop_column_costs (solver);
   if (!cost)
     return TREEML_OK;
   if (!solver->column_of)
@@ -358,6 +368,38 @@ int treeml_column_costs (treeml_solver *solver, const int64_t *cost, int32_t col
     return solver->code;
   solver->column_count = columns;
   return TREEML_OK;
+}
+
+int treeml_column_discounts (treeml_solver *solver, const int32_t *column, const int32_t *before, const int64_t *cost,
+                             int32_t discounts) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  if (!solver->column_cost)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "discounts need the costs of columns");
+  for (int32_t i = 0; i < discounts; i++) {
+    if (column[i] < 0 || column[i] >= solver->column_count || before[i] < 0 || before[i] >= solver->column_count)
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "discount %d names a column without a cost", i);
+    if (cost[i] < 0 || cost[i] > solver->column_cost[column[i]])
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "discount %d is not between 0 and the cost of its column", i);
+  }
+  solver->discounted = copy (solver, column, discounts, sizeof *column);
+  solver->discount_after = copy (solver, before, discounts, sizeof *before);
+  solver->discount_cost = copy (solver, cost, discounts, sizeof *cost);
+  if (!solver->discounted || !solver->discount_after || !solver->discount_cost)
+    return solver->code;
+  solver->discounts = discounts;
+  return TREEML_OK;
+}
+
+/* What a row pays for a test of the column, given the columns that were tested above. */
+int64_t solver_column_price (const treeml_solver *solver, const int32_t *tested, int32_t column) {
+  if (!solver->column_cost || tested[column])
+    return 0;
+  int64_t price = solver->column_cost[column];
+  for (int32_t i = 0; i < solver->discounts; i++)
+    if (solver->discounted[i] == column && tested[solver->discount_after[i]] && solver->discount_cost[i] < price)
+      price = solver->discount_cost[i];
+  return price;
 }
 
 int treeml_leaf_limit (treeml_solver *solver, const int64_t *cost, int64_t limit) {

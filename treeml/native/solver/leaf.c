@@ -2,6 +2,7 @@
    every answer share it, so that what is fast elsewhere is compared with what is plain here. */
 #include "solver/solver.h"
 
+#include "common/bits.h"
 #include "common/wide.h"
 
 #include "solver/squared_loss.h"
@@ -104,14 +105,14 @@ int64_t leaf_evaluations (const struct leaf_state *state) { return state->evalua
 #define FOR_ROWS(ROW, ROWS, WORDS) \
   for (int64_t word_ = 0; word_ < (WORDS); word_++) \
     for (uint64_t rest_ = (ROWS)[word_]; rest_; rest_ &= rest_ - 1) \
-      for (int64_t ROW = 64 * word_ + __builtin_ctzll (rest_), once_ = 1; once_; once_ = 0)
+      for (int64_t ROW = 64 * word_ + lowest_bit (rest_), once_ = 1; once_; once_ = 0)
 
 static int has_support (struct leaf_state *state, const uint64_t *rows) {
   const treeml_solver *solver = state->solver;
   int64_t count = 0;
   if (!solver->count)
     for (int64_t w = 0; w < solver->words; w++)
-      count += __builtin_popcountll (rows[w]);
+      count += count_bits (rows[w]);
   else
     FOR_ROWS (row, rows, solver->words) count += solver->count[row];
   return count >= solver->options.support;

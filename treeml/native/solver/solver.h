@@ -60,6 +60,9 @@ struct treeml_solver {
   void *custom_state;
   int64_t *column_cost;
   int32_t column_count;
+  int32_t *discounted, *discount_after; /* the column that costs less, and the one whose test above makes it so */
+  int64_t *discount_cost;
+  int32_t discounts;
   int64_t *limited_cost;
   int64_t leaf_limit;
   int64_t *purity_weight;
@@ -85,6 +88,7 @@ struct treeml_solver {
 int solver_fail (treeml_solver *, int code, const char *format, ...);
 /* Whether there are data; sets an error code if not. */
 int solver_has_rows (treeml_solver *);
+int64_t solver_column_price (const treeml_solver *, const int32_t *tested, int32_t column);
 static inline int code_of (const treeml_solver *solver) { return solver ? solver->code : TREEML_BAD_ARGUMENT; }
 void solver_release_answers (treeml_solver *);
 void solver_release_input (treeml_solver *); /* and the answers */
@@ -113,12 +117,6 @@ int tree_allowed (const treeml_solver *, const struct tree *);
 /* Whether it also keeps the limits on depth and leaves. */
 int tree_keeps_limits (const treeml_solver *, const struct tree *);
 int tree_copy (struct arena *, struct tree *, const struct tree *);
-
-/* Arithmetic with an overflow check; 0 means that the result fits. */
-static inline int add_overflows (int64_t a, int64_t b, int64_t *sum) { return __builtin_add_overflow (a, b, sum); }
-static inline int multiply_overflows (int64_t a, int64_t b, int64_t *product) {
-  return __builtin_mul_overflow (a, b, product);
-}
 
 /* The cost of a leaf for any goal; rows are a bit set of solver->words words. */
 struct leaf_state;

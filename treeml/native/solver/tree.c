@@ -100,7 +100,7 @@ struct finish {
   const struct tree *from;
   struct tree *to;
   uint64_t *rows; /* one set for each level */
-  uint8_t *paid;  /* columns tested on the path */
+  int32_t *paid;  /* columns tested on the path */
   int64_t levels;
   int32_t level;
   int failed;
@@ -108,13 +108,14 @@ struct finish {
 
 static int64_t path_cost (struct finish *finish, int32_t test, const uint64_t *rows) {
   treeml_solver *solver = finish->solver;
-  if (!solver->column_cost || finish->paid[solver->column_of[test]])
+  const int64_t price = solver->column_cost ? solver_column_price (solver, finish->paid, solver->column_of[test]) : 0;
+  if (!price)
     return 0;
   int64_t count = 0;
   for (int64_t row = 0; row < solver->rows; row++)
     if (rows[row >> 6] >> (row & 63) & 1)
       count += solver->count ? solver->count[row] : 1;
-  return count * solver->column_cost[solver->column_of[test]];
+  return count * price;
 }
 
 static int64_t leaf_here (struct finish *finish, const uint64_t *rows) {
@@ -191,7 +192,7 @@ int64_t tree_finish (treeml_solver *solver, struct leaf_state *leaf, struct tree
   finish.levels = tree_height (tree) + 1;
   finish.rows = arena_allocate (arena, (size_t) (finish.levels * solver->words), sizeof *finish.rows);
   if (solver->column_cost)
-    finish.paid = arena_allocate (arena, (size_t) solver->column_count, 1);
+    finish.paid = arena_allocate (arena, (size_t) solver->column_count, sizeof *finish.paid);
   int64_t value = UNREACHABLE;
   if (finish.rows && (!solver->column_cost || finish.paid)) {
     for (int64_t row = 0; row < solver->rows; row++)

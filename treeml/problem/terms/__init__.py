@@ -20,7 +20,7 @@ from treeml.problem.terms.ratio import Ratio
 from treeml.problem.terms.recurrence import Recurrence
 from treeml.problem.terms.sum import Sum
 from treeml.problem.terms.support import Support
-from treeml.problem.terms.test_cost import TestCost
+from treeml.problem.terms.test_cost import DiscountedTestCost, TestCost
 from treeml.problem.terms.used import Used
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Composite",
     "Custom",
     "Depth",
+    "DiscountedTestCost",
     "Largest",
     "LeafErrors",
     "Leaves",

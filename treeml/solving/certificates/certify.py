@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from treeml.data.table import Dataset
+from treeml.forests.pricing_problem import lower_one_tree
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.measures.lower_dataset import lower
 from treeml.native.certify import Claims, Prover, TreeShape
@@ -24,9 +25,13 @@ from treeml.problem.tree import Node
 from treeml.solving.certificates.cells import Cells, read_cells, refuse
 from treeml.solving.certificates.check import Checked, Verdict, check_text
 from treeml.solving.certificates.describe import LIMIT, amount_of, describe
+from treeml.solving.certificates.forest import PricedForest, priced_forest
 from treeml.solving.certificates.multiplier import best_multiplier
+from treeml.solving.certificates.points import closing_claims, covers
 from treeml.solving.certificates.statement import Amount, Statement
+from treeml.solving.request import Request
 from treeml.system.writing import replace_file
+from treeml.trees.forest import Forest
 
 # Shares of a bound that are proved one after another if the time is short.
 SHARES = tuple(Fraction(part, 16) for part in (2, 4, 8, 12, 14, 15, 16))
@@ -36,7 +41,7 @@ SHARES = tuple(Fraction(part, 16) for part in (2, 4, 8, 12, 14, 15, 16))
 class Certificate:
     """A certificate that a checker has verified; `text` is what the file holds before it is packed."""
 
-    claim: str  # optimal, bound or infeasible
+    claim: str  # optimal, bound, infeasible or margin
     text: bytes
     claims: int
     recomputed: int  # trees of depth two that a checker recomputes
@@ -67,30 +72,37 @@ class Certificate:
     def summary(self) -> str:
         """`by 12 claims, checked in 0.05 s`."""
         many = "1 claim" if self.claims == 1 else f"{self.claims:,} claims"
-        what = {"optimal": "", "bound": " (a bound)", "infeasible": " (no tree exists)"}[self.claim]
+        what = {"bound": " (a bound)", "infeasible": " (no tree exists)"}.get(self.claim, "")
         return f"by {many}{what}, checked in {self.checked.seconds:.2f} s"
 
     def __str__(self) -> str:
         return f"certified {self.summary}: {self.checked.sentence}"
 
 
-def certify(dataset: Dataset, data: Any = None, tree: Any = None, seconds: float = inf) -> Certificate:
+def certify(
+    dataset: Dataset, request: Request, data: Any = None, tree: Any = None, seconds: float = inf
+) -> Certificate:
     """A certificate that the tree is optimal, of a gap if it is not or time ends; without a tree, that none exists.
 
     `data` is the CSV file that the dataset was read from; None: the file that the spec names. `tree` is a Tree, the
-    path of one, or whatever can be imported.
+    path of one, or whatever can be imported; for a spec with `ensemble` it is a Forest or the path of one.
     """
     from treeml.trees.importing.read import lower_start, read_start  # imported here: start-up time
 
     begun = monotonic()
-    if dataset.spec.ensemble is not None:
-        raise refuse("forests are not covered")
     path = _data_path(data, dataset.spec)
-    lowered = lower(dataset, numeric=True)
-    node = None if tree is None else lower_start(read_start(tree, dataset), lowered)
+    is_forest = dataset.spec.ensemble is not None
+    lowered = lower_one_tree(dataset, numeric=True) if is_forest else lower(dataset, numeric=True)
     cells = read_cells(path)
     statement, coupled = describe(dataset, lowered, cells)
     proof = _Proof(path, begun, begun + seconds, cells)
+    if is_forest:
+        if tree is None or coupled:
+            raise refuse("of forests, the margin of a given one is covered, without requirements that couple leaves")
+        forest = tree if isinstance(tree, Forest) else Forest.read(tree)
+        nodes = [lower_start(each, lowered) for each in forest.trees]
+        return proof.of_forest(priced_forest(statement, lowered.problem, dataset, request, forest, nodes, cells))
+    node = None if tree is None else lower_start(read_start(tree, dataset), lowered)
     if node is None:
         return proof.of_nothing(statement, coupled, dataset)
     if not statement.goals:
@@ -103,7 +115,7 @@ def certify(dataset: Dataset, data: Any = None, tree: Any = None, seconds: float
     if statement.scale:
         return proof.of_squares(statement, node, routed, values[0])
     whole = tuple(goal.value(value) for goal, value in zip(statement.goals, values, strict=True))
-    statement = replace(statement, tree=node, values=whole)
+    statement = replace(statement, tree=node, values=whole, factors=_factors(statement))
     if coupled:
         statement = _with_requirement(statement, coupled, dataset, cells)
     return proof.of_classes(statement, values[0])
@@ -153,7 +165,11 @@ def _with_requirement(statement: Statement, coupled: tuple[Bound, ...], dataset:
         if by != (0, 1) or (chosen is None and bound is coupled[-1]):
             chosen = bound, amount, limit, by
     assert chosen is not None
-    return replace(statement, require=chosen[1], limit=chosen[2], multiplier=chosen[3])
+    multiplier, divisor = chosen[3]
+    if not multiplier:
+        return statement
+    factors = _factors(statement, divisor)
+    return replace(statement, require=chosen[1], limit=chosen[2], factors=factors, require_factor=multiplier)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,25 +182,22 @@ class _Proof:
     cells: Cells
 
     def of_classes(self, statement: Statement, objective: Fraction) -> Certificate:
-        factors = _factors(statement)
-        by, divisor = statement.multiplier
-        matrix: Any = sum(
-            f * divisor * goal.matrix.astype(object) for f, goal in zip(factors, statement.goals, strict=True)
-        )
-        price = sum(f * divisor * goal.price for f, goal in zip(factors, statement.goals, strict=True))
-        if statement.require is not None and by:
-            matrix, price = matrix + by * statement.require.matrix, price + by * statement.require.price
-        _refuse_large(matrix, price)
-        prover = Prover(*_places(statement), matrix.astype(np.int64), _tree_limits(statement, price))
-        wanted = sum(f * value for f, value in zip(factors, statement.values, strict=True))
-        allowed = by * statement.limit
-        needed = divisor * (wanted - 1) + allowed + 1  # a better tree would stay below
+        matrix, price = _combined(statement)
+        prover = Prover(*_places(statement), matrix, _tree_limits(statement, price))
+        wanted = sum(f * value for f, value in zip(statement.factors, statement.values, strict=True))
+        allowed = statement.require_factor * statement.limit
+        least = statement.factors[-1]  # a better tree would stay below by that much
+        needed = wanted - least + allowed + 1
         claims = self._best(prover, needed)
         if claims.bound >= needed:
             return self._finished(statement, claims, objective, objective)
+        if statement.require is not None and covers(statement):
+            closed = closing_claims(statement, self.until)
+            if closed is not None:
+                return self._finished(replace(statement, factors=(1,), require_factor=0), closed, objective, objective)
         if len(statement.goals) > 1:
             raise refuse("the tree was not proved optimal, and a bound is covered for one goal only")
-        bound = (claims.bound - allowed - 1) // divisor + 1
+        bound = (claims.bound - allowed - 1) // least + 1
         goal = statement.goals[0]
         stated = replace(statement, claim=f"bound {bound}")
         return self._finished(stated, claims, objective, bound * goal.unit + goal.constant)
@@ -199,15 +212,21 @@ class _Proof:
         stated = replace(statement, claim=f"bound {claims.bound}", tree=node, values=(value,))
         return self._finished(stated, claims, objective, claims.bound * goal.unit + goal.constant)
 
+    def of_forest(self, priced: PricedForest) -> Certificate:
+        """The margin of a forest, and a bound on that of every forest."""
+        prover = Prover(*_places(priced.statement), priced.matrix, _tree_limits(priced.statement, 0))
+        claims = self._best(prover, priced.paid)
+        stated, bound = priced.claimed(claims.bound)
+        return self._finished(stated, claims, Fraction(priced.value, priced.total), bound)
+
     def of_nothing(self, statement: Statement, coupled: tuple[Bound, ...], dataset: Any) -> Certificate:
         """No tree meets one of the requirements."""
         for bound in coupled:
             amount, limit = _requirement(bound, dataset, self.cells)
-            _refuse_large(amount.matrix, amount.price)
-            prover = Prover(*_places(statement), amount.matrix, _tree_limits(statement, amount.price))
-            claims = self._best(prover, limit + 1)
+            stated = replace(statement, goals=(), require=amount, limit=limit, require_factor=1, claim="infeasible")
+            matrix, price = _combined(stated)
+            claims = self._best(Prover(*_places(statement), matrix, _tree_limits(statement, price)), limit + 1)
             if claims.bound > limit:
-                stated = replace(statement, goals=(), require=amount, limit=limit, claim="infeasible")
                 return self._finished(stated, claims, None, None)
         raise refuse("no single requirement excludes every tree, and several together are not covered")
 
@@ -253,20 +272,27 @@ def _targets(base: int, needed: int) -> Iterator[int]:
         last = target
 
 
-def _factors(statement: Statement) -> list[int]:
-    """A goal outweighs all later ones, as the checkers compute it."""
-    factors = [1]
+def _factors(statement: Statement, last: int = 1) -> tuple[int, ...]:
+    """A goal outweighs all later ones, as the checkers require it."""
+    factors = [last]
     for goal in reversed(statement.goals[1:]):
         spread = int((goal.matrix.max(axis=1) - goal.matrix.min(axis=1)).sum()) + goal.price * (statement.rows - 1)
         factors.insert(0, factors[0] * (spread + 1))
-    if factors[0] * statement.multiplier[1] >= LIMIT:
+    if factors[0] >= LIMIT:
         raise refuse("the goals together are too large: their sum reaches 2^53")
-    return factors
+    return tuple(factors)
 
 
-def _refuse_large(matrix: Any, price: int) -> None:
-    if int(abs(matrix.astype(object)).max(axis=1).sum()) + price * len(matrix) >= LIMIT:
+def _combined(statement: Statement) -> tuple[Any, int]:
+    """Goals and requirement as one cost, and the price of a leaf."""
+    amounts = [*zip(statement.factors, statement.goals, strict=True)]
+    if statement.require is not None:
+        amounts.append((statement.require_factor, statement.require))
+    matrix: Any = sum(factor * amount.matrix.astype(object) for factor, amount in amounts)
+    price = sum(factor * amount.price for factor, amount in amounts)
+    if int(abs(matrix).max(axis=1).sum()) + price * len(matrix) >= LIMIT:
         raise refuse("the costs are too large: their sum reaches 2^53")
+    return matrix.astype(np.int64), price
 
 
 def _places(statement: Statement) -> tuple[Any, list[int]]:

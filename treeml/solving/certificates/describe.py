@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from math import gcd
 from typing import Any
@@ -35,7 +36,7 @@ def describe(dataset: Dataset, lowered: Lowered, cells: Cells) -> tuple[Statemen
     problem = lowered.problem
     _check_rows(dataset, cells)
     shape, coupled = _limits(problem)
-    families = tuple(_families(lowered, cells))
+    families = _without_doubles(_families(lowered, cells))
     missing = tuple(MISSING_WORDS) if any(feature.has_missing for feature in problem.features) else ()
     assert dataset.target is not None
     target = dataset.target.name
@@ -46,7 +47,8 @@ def describe(dataset: Dataset, lowered: Lowered, cells: Cells) -> tuple[Statemen
         return _squared(dataset, problem, cells, families, missing, shape), ()
     if not dataset.classes:
         raise refuse("certificates cover classes and squared losses")
-    goals = tuple(amount_of(goal.sum, dataset, cells) for goal in problem.goals)
+    is_forest = dataset.spec.ensemble is not None  # its goal is the margin
+    goals = () if is_forest else tuple(amount_of(goal.sum, dataset, cells) for goal in problem.goals)
     if len(goals) > 8:
         raise refuse("certificates cover up to 8 goals")
     statement = Statement(
@@ -119,14 +121,35 @@ def _families(lowered: Lowered, cells: Cells) -> Iterator[TestFamily]:
 
 
 def _word_family(problem: Problem, feature: Feature, test: int, column: list[str]) -> Iterator[TestFamily]:
-    """The test by its words; nothing if all rows give the same answer, since no tree needs it."""
+    """The test by the words of its rarer side; nothing if all rows give the same answer, since no tree needs it."""
     yes = answers(problem, test, np.arange(problem.rows))
-    words = {cell for cell, answer in zip(column, yes.tolist(), strict=True) if answer}
-    if words & {cell for cell, answer in zip(column, yes.tolist(), strict=True) if not answer}:
+    is_swapped = 2 * int(yes.sum()) > problem.rows
+    rarer = ~yes if is_swapped else yes
+    words = {cell for cell, answer in zip(column, rarer.tolist(), strict=True) if answer}
+    if words & {cell for cell, answer in zip(column, rarer.tolist(), strict=True) if not answer}:
         raise refuse(f"a test on `{feature.name}` does not follow from the words in the file")
     line = f"test {quoted(feature.name)} words {listed(sorted(words))}"
-    if yes.any() and not yes.all():
-        yield TestFamily(line, np.where(yes, 0, 1), 1, (test,))
+    if rarer.any():
+        yield TestFamily(line, np.where(rarer, 0, 1), 1, (test,), is_swapped)
+
+
+def _without_doubles(families: Iterator[TestFamily]) -> tuple[TestFamily, ...]:
+    """Tests by words that split the rows alike, or the other way around, as one: no tree needs the others."""
+    found: dict[bytes, TestFamily] = {}
+    for number, family in enumerate(families):
+        key = (
+            (family.place ^ family.place[0]).astype(bool).tobytes()
+            if family.line and family.cuts == 1
+            else b"%d" % number
+        )
+        if key not in found:
+            found[key] = family
+            continue
+        kept = found[key]
+        is_turned = bool(kept.place[0] != family.place[0])
+        others = tuple((test, family.is_swapped != is_turned) for test in family.tests)
+        found[key] = replace(kept, others=kept.others + others)
+    return tuple(found.values())
 
 
 def _number_families(lowered: Lowered, feature: Feature, column: list[str]) -> Iterator[TestFamily]:
@@ -152,10 +175,7 @@ def _cut_family(
     lowered: Lowered, feature: Feature, column: list[str], known: dict[str, float], tests: list[int]
 ) -> TestFamily:
     missing_yes = lowered.questions[tests[0]].missing_yes
-    values = sorted(set(known.values()))
     cuts = [float(lowered.questions[test].value) for test in tests]
-    above = np.searchsorted(values, cuts, side="right")
-    is_every = len(cuts) == len(values) - 1 and (above == np.arange(1, len(values))).all()
     places = {cell: int(np.searchsorted(cuts, value, side="left")) for cell, value in known.items()}
     place = np.array([places.get(cell, 0 if missing_yes else len(cuts)) for cell in column])
     codes = feature.codes
@@ -163,9 +183,8 @@ def _cut_family(
     is_known = np.array([cell in known for cell in column])
     if (place[is_known] != codes[is_known]).any() or (codes[~is_known] >= 0).any():
         raise refuse(f"the cuts of `{feature.name}` do not follow from the numbers in the file")
-    ending = " missing" if missing_yes else ""
-    shown = "every" if is_every else f"cuts {' '.join(repr(cut) for cut in cuts)}"
-    return TestFamily(f"test {quoted(feature.name)} {shown}{ending}", place, len(cuts), tuple(tests))
+    line = f"test {quoted(feature.name)} cuts {' '.join(repr(cut) for cut in cuts)}{' missing' if missing_yes else ''}"
+    return TestFamily(line, place, len(cuts), tuple(tests))
 
 
 # Costs.
@@ -197,7 +216,7 @@ def amount_of(total: Sum, dataset: Dataset, cells: Cells) -> Amount:
             raise refuse(f"{term.phrase} is not covered as a goal or requirement")
     if price < 0:
         raise refuse("a price per leaf below zero is not covered")
-    weight, weights = _weights(dataset, cells)
+    weight, weights = row_weights(dataset, cells)
     exact, shares = _per_weight(costs, weights)
     unit = _unit([scale * share for share in shares] + [price])
     lines = _cost_lines(exact, np.flatnonzero(weights).tolist(), dataset, cells, scale / unit)
@@ -211,7 +230,7 @@ def amount_of(total: Sum, dataset: Dataset, cells: Cells) -> Amount:
     )
 
 
-def _weights(dataset: Dataset, cells: Cells) -> tuple[tuple[str, int] | None, Any]:
+def row_weights(dataset: Dataset, cells: Cells) -> tuple[tuple[str, int] | None, Any]:
     """The column of weights with its scale, and the weights as the checkers compute them."""
     name = dataset.spec.weight_column or dataset.table.weight
     if name is None:
@@ -277,8 +296,10 @@ def _lines(found: dict[tuple[str, str], Any], target: str, other: str | None, sc
     for (word, more), vector in sorted(found.items()):
         costs = " ".join(str(int(cost * scale)) for cost in vector)
         if any(vector):
-            condition = f" when {quoted(other)} {quoted(more)}" if other else ""
-            yield f"cost {costs} when {quoted(target)} {quoted(word)}{condition}"
+            yield f"cost {costs}"
+            yield f"when {quoted(target)} {quoted(word)}"
+            if other:
+                yield f"when {quoted(other)} {quoted(more)}"
 
 
 # Squared loss.
@@ -303,7 +324,7 @@ def _squared(
         raise refuse("a squared loss is covered with a price per leaf and nothing else")
     assert dataset.target is not None
     name = dataset.target.name
-    weight, weights = _weights(dataset, cells)
+    weight, weights = row_weights(dataset, cells)
     matches = [_DECIMAL.fullmatch(cell) for cell in cells.columns.get(name, [""])]
     if not all(matches):
         raise refuse(f"the numbers of `{name}` are not plain decimals")

@@ -42,6 +42,8 @@ class TestFamily:
     place: Any  # per row; cut j sends places <= j to the yes side
     cuts: int
     tests: tuple[int, ...]  # of the problem, in the order of the cuts
+    is_swapped: bool = False  # is the yes side the no side of the problem's test?
+    others: tuple[tuple[int, bool], ...] = ()  # tests that split every row as this one does, or the other way around
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,23 +60,30 @@ class Statement:
     missing: tuple[str, ...] = ()
     require: Amount | None = None
     limit: int = 0
-    multiplier: tuple[int, int] = (0, 1)
+    factors: tuple[int, ...] = ()  # of the goals; without them 1
+    require_factor: int = 0  # 0: claims limit how much of the requirement a tree uses
+    forest: tuple[str, ...] = ()  # lines about the trees of a forest and their dual prices
     scale: int = 0  # of the target of a squared loss
     claim: str = "optimal"
     tree: Node | None = None
     values: tuple[int, ...] = ()
     targets: Any = field(default=None, repr=False)  # of a squared loss: rows x 3
 
-    def numbers(self) -> dict[int, int]:
-        """Test of the problem -> test of the certificate."""
+    def numbers(self) -> dict[int, tuple[int, bool]]:
+        """Test of the problem -> test of the certificate, and whether its sides are swapped."""
         first, found = 0, {}
         for family in self.families:
-            found.update({test: first + cut for cut, test in enumerate(family.tests)})
+            found.update({test: (first + cut, family.is_swapped) for cut, test in enumerate(family.tests)})
+            found.update({test: (first, is_swapped) for test, is_swapped in family.others})
             first += family.cuts
         return found
 
+    def nodes(self, tree: Node) -> str:
+        """A tree in prefix order."""
+        return " ".join(map(str, _prefix(tree, self.numbers())))
+
     def header(self) -> Iterator[str]:
-        yield "treeml certificate 1"
+        yield "treeml certificate 2"
         yield f"separator {quoted(self.separator)}"
         yield f"rows {self.rows}"
         if self.scale:
@@ -90,15 +99,14 @@ class Statement:
         if self.missing:
             yield f"missing {listed(self.missing)}"
         yield from (family.line for family in self.families)
-        for goal in self.goals:
-            yield from _amount("goal", goal)
+        for goal, factor in zip(self.goals, self.factors or (1,) * len(self.goals), strict=True):
+            yield from _amount(f"goal {factor}", goal)
         if self.require is not None:
-            yield from _amount(f"require {self.limit}", self.require)
-        if self.multiplier != (0, 1):
-            yield f"multiplier {self.multiplier[0]} {self.multiplier[1]}"
+            yield from _amount(f"require {self.limit} {self.require_factor}", self.require)
         yield f"claim {self.claim}"
+        yield from self.forest
         if self.tree is not None:
-            yield f"tree {' '.join(map(str, _prefix(self.tree, self.numbers())))}"
+            yield f"tree {self.nodes(self.tree)}"
             yield f"value {' '.join(map(str, self.values))}"
 
 
@@ -109,13 +117,14 @@ def _amount(key: str, amount: Amount) -> Iterator[str]:
     yield from amount.lines
 
 
-def _prefix(node: Node, numbers: dict[int, int]) -> Iterator[int]:
+def _prefix(node: Node, numbers: dict[int, tuple[int, bool]]) -> Iterator[int]:
     if isinstance(node, Leaf):
         yield -1 - max(node.label, 0)
     else:
-        yield numbers[node.test]
-        yield from _prefix(node.yes, numbers)
-        yield from _prefix(node.no, numbers)
+        number, is_swapped = numbers[node.test]
+        yield number
+        yield from _prefix(node.no if is_swapped else node.yes, numbers)
+        yield from _prefix(node.yes if is_swapped else node.no, numbers)
 
 
 def tests_of(node: Node) -> set[int]:
@@ -124,7 +133,7 @@ def tests_of(node: Node) -> set[int]:
 
 
 def quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + text.replace('"', '""') + '"'
 
 
 def listed(texts: Any) -> str:

@@ -29,12 +29,11 @@ class Fold:
 
     def scored(self, result: Result) -> Result:
         """The result with its scores on the held-out rows."""
-        from treeml.solving.validation import ValidatedPart, Validation, scores
+        from treeml.solving.validation import Validation, scored
 
-        found = result.forest or result.tree
-        if found is None:
+        if result.forest is None and result.tree is None:
             return result
-        part = ValidatedPart(self.test.rows, result.status.value, scores(found, self.train), scores(found, self.test))
+        part = scored(result, self.train, self.test)
         return replace(result, validation=Validation(f"fold {self.number} of {self.folds}", (part,)))
 
 

@@ -67,7 +67,7 @@ def _row(record: Record) -> Row:
         "status": "failed" if record["stop"] == "failed" else record["status"],
         "objective": _numbers(record["objective"]),
         "bound": _numbers(record["bound"]),
-        "gap": "" if record["gap"] is None else f"{100 * record['gap']:.2f} %",
+        "gap": _gap(record),
         "first tree (s)": _seconds(record.get("first_tree_seconds")),
         "best tree (s)": _seconds(record.get("best_seconds")),
         "proof (s)": _seconds(record.get("proof_seconds")),
@@ -78,6 +78,15 @@ def _row(record: Record) -> Row:
         "certified": _certified(record),
         "reason": record.get("because") or _reused(record) or _reason(record),
     }
+
+
+def _gap(record: Record) -> str:
+    """A share of the objective, or the difference from the bound where that is larger than the objective."""
+    gap, value, bound = record["gap"], record["objective"], record["bound"]
+    if gap is None or gap <= 1:
+        return "" if gap is None else f"{100 * gap:.2f} %"
+    is_one = isinstance(value, (int, float)) and isinstance(bound, (int, float))
+    return f"by {readable(abs(value - bound))}" if is_one else "over 100 %"
 
 
 def _running(run: RunningJob) -> Row:

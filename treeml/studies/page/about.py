@@ -18,14 +18,17 @@ MOST_COLUMNS = 200  # columns that are described
 
 def about(model: Statements, data: Any, result: Result, file: Path | None = None) -> dict[str, Any]:
     from treeml.solving.result import plain
+    from treeml.studies.comparison.jobs import Case, fingerprint
     from treeml.studies.comparison.reproduction import versions
 
     spec = result.spec
     assert spec is not None
+    case = Case(model, data, None, "" if file is None else str(file))
     found: dict[str, Any] = {
         "spec": {"name": file.name if file is not None else "model", "text": _text(model, file, spec.untrusted)},
         "params": {name: value if isinstance(value, str) else plain(value) for name, value in spec.params.items()},
         "data": _summary(spec, data),
+        "fingerprint": fingerprint(case),
         "versions": versions(),
         "limits": {
             "seed": spec.seed or 0,

@@ -9,6 +9,13 @@
 
   const list = (value) => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]).map(readable).join(", ");
   const seconds = (value) => value === null || value === undefined ? "" : value.toFixed(3);
+  // A share of the objective, or the difference from the bound where that is larger than the objective.
+  function gapText(each) {
+    if (typeof each.gap !== "number") return "";
+    if (each.gap <= 1) return (100 * each.gap).toFixed(2) + " %";
+    const plain = typeof each.objective === "number" && typeof each.bound === "number";
+    return plain ? "by " + number(Number(Math.abs(each.objective - each.bound).toPrecision(6))) : "over 100 %";
+  }
   function labelText(label) {
     if (label !== null && typeof label === "object") return label.date || label.datetime.replace("T", " ");
     return label === null ? "None" : String(label);
@@ -354,7 +361,7 @@
     if (result.objective !== null) line.append(fact("objective", list(result.objective)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
     if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
-    if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims} claims, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
+    if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims === 1 ? "1 claim" : `${result.certificate.claims} claims`}, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];
@@ -429,7 +436,7 @@
     const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)", "model built (s)", "memory", "verified", "reason"];
     byId("race").append(table(headings, records.map((each) => [...several.map((name) => each[name]), each.backend,
       each.refused ? "refused" : each.stop === "failed" ? element("span", { class: "bad" }, "failed") : each.status, list(each.objective), list(each.bound),
-      typeof each.gap === "number" ? (100 * each.gap).toFixed(2) + " %" : "", seconds(each.first_tree_seconds), seconds(each.best_seconds), seconds(each.proof_seconds),
+      gapText(each), seconds(each.first_tree_seconds), seconds(each.best_seconds), seconds(each.proof_seconds),
       seconds(each.build_seconds), each.peak_memory ? Math.round(each.peak_memory / 1e6) + " MB" : "", each.verified ? "yes" : "", each.because || ""])));
     const names = [...new Set(records.map((each) => each.backend))];
     if (new Set(records.map((each) => each.fingerprint)).size === 1) {

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from time import monotonic
 from typing import Any
 
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Deadline
-from treeml.backends.native.listing import Reached, Slack, TreeListing, listing_refusals
+from treeml.backends.native.listing import TreeListing
+from treeml.backends.native.listing_refusals import listing_refusals
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import BackendError, Diagnostic, Label, RefusedError
 from treeml.lang.measures import MEASURES
@@ -23,9 +25,10 @@ from treeml.solving.pipeline import prepare
 from treeml.solving.request import Request
 from treeml.solving.result import plain
 from treeml.solving.verify import verify
+from treeml.studies.tree_sets.choice import validated_choice
+from treeml.studies.tree_sets.counting import Counted, counted_trees
 from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Measures
-from treeml.studies.tree_sets.sources import ListedTrees
 from treeml.studies.tree_sets.tree_set import TreeSet
 
 VERIFIED = 8  # trees, from the first to the last, whose values are computed again from the rows
@@ -47,18 +50,29 @@ def list_trees(model: Statements, data: Any = None, y: Any = None, options: RunO
                 ),
             )
         )
+    list_part = partial(_listed_trees, model=model, has_target=y is not None, begun=begun)
+    trees = list_part(dataset, request)
+    trees.choice = validated_choice(trees, dataset, request, list_part)
+    if request.spec.validate is not None and trees.count and trees.choice is None:
+        note = "`validate` chose no tree: a part of the rows has no tree of the sizes in the list; list more trees"
+        trees.listed = replace(trees.listed, notes=(*trees.listed.notes, note))
+    return trees
+
+
+def _listed_trees(dataset: Dataset, request: Request, *, model: Statements, has_target: bool, begun: float) -> TreeSet:
+    """Lower, count and verify."""
+    asked = request.spec.listing
+    assert asked is not None
     lowered = lower(dataset, request).form(numeric=True)
-    refused = [*_unit_refusals(request.spec, asked), *_refusals(lowered.problem, request.spec)]
+    refused = [*_unit_refusals(request.spec, asked), *_refusals(lowered.problem, request.spec, asked.style)]
     if refused:
         raise RefusedError(refused)
     listing = TreeListing(lowered.problem, asked.style, request.memory)
     deadline = request.limits(begun, None).deadline
-    reached = listing.extend(_slack(asked), asked.most, deadline)
-    count = listing.total if asked.most is None else min(listing.total, asked.most)
-    source = ListedTrees(listing, lowered, dataset, count)
-    listed = _listed(request, asked, reached, source, monotonic() - begun)
+    counted = counted_trees(listing, asked, deadline, lowered, dataset)
+    listed = _listed(request, asked, counted, monotonic() - begun)
     listed = replace(listed, notes=(*lowered.notes, *_notes(request.spec)))
-    trees = TreeSet(source, listed, Measures(model, y is not None))
+    trees = TreeSet(counted.source, listed, Measures(model, has_target))
     _verify(trees, dataset, deadline)
     return trees
 
@@ -70,21 +84,15 @@ def _notes(spec: Spec) -> Iterator[str]:
         yield f"trees are listed by native: `solve with {', '.join(other)}` does not apply"
     if spec.gap:
         yield "a list is exact: `gap` does not apply"
-    if spec.validate is not None:
-        yield "`validate` does not apply to a list: trees.unseen(data) measures all trees on other rows"
 
 
-def _slack(asked: ListingRequest) -> Slack | None:
-    return None if asked.slack is None else Slack(asked.slack, asked.unit == "%")
-
-
-def _refusals(problem: Any, spec: Spec) -> Iterator[Diagnostic]:
+def _refusals(problem: Any, spec: Spec, style: str) -> Iterator[Diagnostic]:
     missing = loader.missing()
     if missing is not None:
         yield Diagnostic("B502", "trees are listed by the C library, which is missing", notes=(missing,))
         return
     span = spec.spans.get("list")
-    for refusal in listing_refusals(problem):
+    for refusal in listing_refusals(problem, style):
         helps = (refusal.instead,) if refusal.instead else ()
         labels = () if span is None else (Label(span, "lists trees"),)
         yield Diagnostic("B501", refusal.because, labels, (), helps, place=refusal.feature)
@@ -107,14 +115,15 @@ def _unit_refusals(spec: Spec, asked: ListingRequest) -> Iterator[Diagnostic]:
     )
 
 
-def _listed(request: Request, asked: ListingRequest, reached: Reached, source: ListedTrees, seconds: float) -> Listed:
-    spec = request.spec
+def _listed(request: Request, asked: ListingRequest, counted: Counted, seconds: float) -> Listed:
+    spec, reached = request.spec, counted.reached
     goal = spec.goals[0] if spec.goals else None
     sign = -1 if goal is not None and goal.sense == "maximize" else 1
-    total, count = source.listing.total, source.count
-    complete = not reached.stop and (asked.slack is not None or reached.exhausted or count == asked.most)
-    if asked.slack is not None and count < total:
-        complete = False
+    complete = not reached.stop and not counted.cut
+    if asked.slack is not None:
+        complete = complete and counted.following is None
+    else:
+        complete = complete and (reached.exhausted or counted.count == asked.most)
     best = None if reached.best is None else sign * reached.best
     limit = None if reached.limit is None or reached.exhausted else sign * reached.limit
     known = Listed(
@@ -122,45 +131,62 @@ def _listed(request: Request, asked: ListingRequest, reached: Reached, source: L
         sense="minimize" if goal is None else goal.sense,
         best=best,
         limit=limit,
-        total=total,
+        total=counted.total,
+        count=counted.count,
+        written=counted.written,
+        merged=counted.merged,
         complete=complete,
         stop=reached.stop or ("" if complete else "count"),
         style=asked.style,
         seconds=seconds,
-        statistics=source.listing.statistics(),
+        statistics=counted.source.listing.statistics(),
         warnings=request.warnings,
-        evidence=(Evidence("enumeration", "every tree up to the limit was counted"),) if total else (),
+        evidence=(Evidence("enumeration", "every tree up to the limit was counted"),) if counted.total else (),
     )
-    return replace(known, statement=_statement(known, asked, reached, source))
+    return replace(known, statement=_statement(known, asked, counted))
 
 
-def _statement(known: Listed, asked: ListingRequest, reached: Reached, source: ListedTrees) -> str:
-    """What the list holds, and where it stops."""
-    count, goal = source.count, known.goal
+def _statement(known: Listed, asked: ListingRequest, counted: Counted) -> str:
+    """What the list holds, where it stops, and how it was counted."""
+    reached, goal = counted.reached, known.goal
     if reached.exhausted and not known.total:
         return "no tree meets the requirements"
     if known.best is None:
         return f"nothing is known: the search for the best tree ran out of {reached.stop}"
     if not known.total:
         return f"the best value of `{goal}` is {_text(known.best)}; listing trees ran out of {reached.stop}"
-    trees = f"{count:,} tree" + ("" if count == 1 else "s")
-    first = f"{trees}, best value {_text(known.best)}"
-    if reached.exhausted:
-        return f"{first}: every tree that meets the requirements"
+    trees = f"{counted.count:,} tree" + ("" if counted.count == 1 else "s")
+    return f"{trees}, best value {_text(known.best)}{_extent(known, asked, counted)}{_way_of_counting(known, counted)}"
+
+
+def _extent(known: Listed, asked: ListingRequest, counted: Counted) -> str:
+    reached = counted.reached
+    if reached.exhausted and counted.count == known.total:
+        return ": every tree that meets the requirements"
     if reached.stop:
         wanted = "" if asked.slack is None else f" of the {_wanted(asked)} asked for"
-        return (
-            f"{first}; the list ran out of {reached.stop} and holds every tree up to {_text(known.limit)}, not all"
-            f"{wanted}"
-        )
-    if count == known.total:
-        return f"{first}: every tree up to {_text(known.limit)}"
+        upto = f"holds every tree up to {_text(known.limit)}, not all{wanted}"
+        return f"; the list ran out of {reached.stop} and {upto}"
+    if counted.count == known.total:
+        return f": every tree up to {_text(known.limit)}"
     sign = -1 if known.sense == "maximize" else 1
-    last = sign * source.value(count - 1)
-    among = f"the first of {known.total:,} trees up to {_text(known.limit)}"
-    if sign * source.value(count) != last:
-        return f"{first}: {among}; every tree up to {_text(last)} is there"
-    return f"{first}: {among}; every tree better than {_text(last)} is there, and some of that value"
+    last = counted.source.value(counted.count - 1)
+    many = f"{known.total:,} trees" + (" as written" if counted.merged and counted.total == counted.written else "")
+    among = f"the first of {many}" + ("" if known.limit is None else f" up to {_text(known.limit)}")
+    if counted.following is not None and counted.following != last:
+        return f": {among}; every tree up to {_text(sign * last)} is there"
+    return f": {among}; every tree better than {_text(sign * last)} is there, and some of that value"
+
+
+def _way_of_counting(known: Listed, counted: Counted) -> str:
+    """Where it makes a difference: whether trees of equal function are counted once."""
+    if known.style:
+        return f"; counted as {known.style} does"
+    if not known.merged:
+        return "; trees of equal function are counted separately: there are too many trees to compare them"
+    if known.written == known.total:
+        return ""
+    return f" (trees of equal function count once: {known.written:,} as written)"
 
 
 def _wanted(asked: ListingRequest) -> str:

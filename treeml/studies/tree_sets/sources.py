@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,6 +26,7 @@ from treeml.trees.raising import field_of, leaf_outputs, plain_value, question_t
 from treeml.trees.tree import Tree
 
 CHUNK = 1 << 20  # trees that are made at once
+CLOSE = 1000  # trees between two others that are made with them
 MOST_TREES = 50_000_000  # that can be looked at one by one
 
 Codes = NDArray[np.int32]
@@ -95,6 +97,10 @@ class ListedTrees:
         kind = np.int64 if not ends or ends[-1] < 2**62 else object
         return self.listing.sets.costs, np.array(ends, dtype=kind)
 
+    def histogram(self) -> list[tuple[Fraction, int]]:
+        """Values of the first goal, as it is minimized, with their numbers of trees, the best first."""
+        return self.listing.histogram(self.count)
+
     @cached_property
     def tests(self) -> Sequence[TreeTest]:
         return [question_test(self.lowered.questions[int(test)]) for test in self.listing.lifted_tests()]
@@ -151,6 +157,17 @@ class ChosenTrees(ListedTrees):
     def value(self, number: int) -> Fraction:
         return super().value(int(self.numbers[number]))
 
+    def histogram(self) -> list[tuple[Fraction, int]]:
+        if self.listing.units.error:
+            return sorted(Counter(map(self.value, range(self.count))).items())
+        costs, ends = self._ends
+        bins = np.searchsorted(ends, np.asarray(self.numbers, dtype=ends.dtype), side="right")
+        counts: dict[Fraction, int] = {}
+        for place, trees in Counter(bins.tolist()).items():
+            value = self.listing.units.value(costs[place])
+            counts[value] = counts.get(value, 0) + trees
+        return sorted(counts.items())
+
     def nodes(self) -> SharedNodes:
         """Only the nodes of these trees: the listing may have made many more for others."""
         return self._own[0]
@@ -177,16 +194,23 @@ class ChosenTrees(ListedTrees):
         return SharedNodes(made.test[kept], yes_side, no_side, made.state[kept]), (test, left, right)
 
     def _made(self) -> Iterator[Roots]:
-        """The roots, by the numbers that the nodes have in the listing; neighbours are made together."""
-        first = size = 0
-        for number in map(int, self.numbers):
-            place = number if number < self.listing.sure else self.listing.examined[number - self.listing.sure]
-            if size and (place != first + size or size == CHUNK):
-                yield self.listing.sets.trees(first, size)
-                size = 0
-            first, size = (first, size + 1) if size else (place, 1)
-        if size:
-            yield self.listing.sets.trees(first, size)
+        """The roots, by the numbers that the nodes have in the listing; trees that are close are made together."""
+        sure, examined = self.listing.sure, self.listing.examined
+        places = np.array([n if n < sure else examined[n - sure] for n in map(int, self.numbers)], dtype=np.int64)
+        order = np.argsort(places, kind="stable")
+        roots = np.empty((3, len(places)), dtype=np.int32)
+        begin = 0
+        for end in range(1, len(order) + 1):
+            first, last = int(places[order[begin]]), int(places[order[end - 1]])
+            following = int(places[order[end]]) if end < len(order) else None
+            if following is not None and following - last <= CLOSE and following - first < CHUNK:
+                continue
+            made = self.listing.sets.trees(first, last - first + 1)
+            chosen = order[begin:end]
+            for part in range(3):
+                roots[part, chosen] = made[part][places[chosen] - first]
+            begin = end
+        yield roots[0], roots[1], roots[2]
 
 
 def reachable(nodes: SharedNodes, roots: Roots | tuple[Whole, Whole, Whole]) -> Whole:

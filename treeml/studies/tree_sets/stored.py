@@ -140,7 +140,8 @@ def _runs(texts: Iterator[str]) -> list[list[Any]]:
 def _listed_json(listed: Listed) -> dict[str, Any]:
     exact = {name: None if value is None else str(value) for name, value in _exact_fields(listed)}
     words = {name: getattr(listed, name) for name in ("goal", "sense", "complete", "stop", "statement", "style")}
-    return {**words, **exact, "total": str(listed.total), "seconds": listed.seconds, "notes": list(listed.notes)}
+    numbers = {"total": str(listed.total), "written": str(listed.written), "merged": listed.merged}
+    return {**words, **exact, **numbers, "seconds": listed.seconds, "notes": list(listed.notes)}
 
 
 def _exact_fields(listed: Listed) -> Iterator[tuple[str, Fraction | None]]:
@@ -350,6 +351,8 @@ def _listed(content: Mapping[str, Any]) -> Listed:
         best=ends["best"],
         limit=ends["limit"],
         total=int(content["total"]),
+        written=int(content.get("written", content["total"])),  # files of earlier versions do not have it
+        merged=bool(content.get("merged", False)),
         complete=bool(content["complete"]),
         seconds=float(content["seconds"]),
         notes=tuple(map(str, content["notes"])),

@@ -18,8 +18,8 @@ from treeml.studies.tree_sets.measures import Evaluations, Measures
 from treeml.studies.tree_sets.node_values import Measured
 from treeml.studies.tree_sets.sources import (
     MOST_TREES,
-    ChosenTrees,
     ListedTrees,
+    TooManyTrees,
     TreeSource,
     chosen_trees,
     too_many,
@@ -27,9 +27,12 @@ from treeml.studies.tree_sets.sources import (
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
+    from treeml.studies.tree_sets.choice import Choice
     from treeml.studies.tree_sets.rows import Agreement, ColumnImportance, Spread
+    from treeml.trees.forest import Forest
 
 MOST_ON_A_PAGE = 10_000  # trees
+MOST_IN_A_COMMITTEE = 10_000
 Ranks = range | NDArray[np.int64]
 
 
@@ -39,7 +42,7 @@ class TreeSet(Sequence[Tree]):
     >>> model = tml.parse("predict disease minimize errors require depth <= 2")
     >>> trees = model.trees("heart.csv", slack="1 rows")
     >>> trees.count, trees.complete
-    (15, True)
+    (12, True)
     >>> print(trees[0])
     >>> small = trees.where("leaves <= 3")
     >>> small.best_by("parity_gap(sex)")
@@ -56,15 +59,16 @@ class TreeSet(Sequence[Tree]):
         self.source, self.listed, self._measures = source, listed, measures
         self.ranks: Ranks = range(source.count) if ranks is None else ranks
         self._evaluations = evaluations or Evaluations(source, measures)  # shared by all parts of the set
+        self.choice: Choice | None = None  # by the 1-SE rule, if the specification has `validate`
 
     # -- how many, and are they all -------------------------------------------------------
 
     @property
     def count(self) -> int:  # type: ignore[override]  # a number, where a list has a method
-        """How many trees the set has, without making them.
+        """How many trees the set has. `listed.merged` says whether trees of equal function are counted once.
 
         >>> trees.count
-        15
+        12
         """
         return _size(self.ranks)
 
@@ -100,12 +104,12 @@ class TreeSet(Sequence[Tree]):
         """Values of the goal, each with its number of trees, the best first.
 
         >>> trees.histogram[:2]
-        [(0, 4), (1, 11)]
+        [(0, 3), (1, 9)]
         """
         if not self.count:
             return []
-        if isinstance(self.source, ListedTrees) and self._is_whole and self.source.count == self.source.listing.total:
-            return [(plain(self._shown(value)), trees) for value, trees in self.source.listing.histogram()]
+        if isinstance(self.source, ListedTrees) and isinstance(self.ranks, range) and self.ranks == self._every_rank:
+            return [(plain(self._shown(value)), trees) for value, trees in self.source.histogram()]
         counts: dict[Fraction, int] = {}
         too_many(self.count)
         for rank in self.ranks:
@@ -128,8 +132,11 @@ class TreeSet(Sequence[Tree]):
 
     @property
     def _is_whole(self) -> bool:
-        is_part = isinstance(self.source, ChosenTrees)
-        return not is_part and isinstance(self.ranks, range) and self.ranks == range(self.source.count)
+        return self.count == (self.source.count if self.listed.count is None else self.listed.count)
+
+    @property
+    def _every_rank(self) -> range:
+        return range(self.source.count)
 
     def _shown(self, value: Fraction) -> Fraction:
         return -value if self.listed.sense == "maximize" else value
@@ -200,7 +207,7 @@ class TreeSet(Sequence[Tree]):
         """The trees that meet a condition.
 
         >>> trees.where("leaves <= 3").count
-        8
+        5
         """
         found = self._evaluations.condition(condition)
         held = np.array([bool(value) for value in found.table], dtype=bool)
@@ -277,6 +284,37 @@ class TreeSet(Sequence[Tree]):
 
         return unseen(self, data, y, measure)
 
+    def choose(self, data: Any, y: Any = None) -> Choice:
+        """The smallest tree whose mean loss on other rows is within one standard error of the least one.
+
+        >>> trees.choose("heart.csv").tree.depth
+        """
+        from treeml.solving.pipeline import prepare  # imported here: start-up time
+        from treeml.studies.tree_sets.choice import choose
+
+        if not self.count:
+            raise ValueError("the set has no trees")
+        other, _ = prepare(self._measures.model, data, y, keep_table=True)
+        return choose(self, other, str(data) if isinstance(data, (str, Path)) else "other rows")
+
+    def committee(self) -> Forest:
+        """All trees of the set with one vote each, as a forest, which has probabilities and is written to a file.
+
+        >>> trees.committee().predict_proba({"age": [60], "sex": ["M"], "chol": [280]})
+        """
+        from treeml.trees.forest import Forest  # imported here: start-up time
+
+        if not self.count:
+            raise ValueError("the set has no trees")
+        if self.count > MOST_IN_A_COMMITTEE:
+            raise TooManyTrees(
+                f"{self.count:,} trees are too many for a committee: take the best of them, "
+                f"trees[:{MOST_IN_A_COMMITTEE:_}], or a sample"
+            )
+        if self[0].task != "classes":
+            raise ValueError("a committee votes for classes, and these trees predict numbers")
+        return Forest(tuple(self), (Fraction(1, self.count),) * self.count, "committee")
+
     # -- keeping --------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
@@ -309,7 +347,7 @@ class TreeSet(Sequence[Tree]):
 
         >>> trees.save("trees.json")
         >>> tml.TreeSet.read("trees.json", "heart.csv").where("leaves <= 3").count
-        8
+        5
         """
         from treeml.studies.tree_sets.stored import read_set  # imported here: start-up time
 
@@ -325,6 +363,8 @@ class TreeSet(Sequence[Tree]):
         return {
             "count": self.count,
             "total": known.total,
+            "written": known.written,
+            "merged": known.merged,
             "complete": known.complete,
             "stop": known.stop,
             "statement": known.statement,
@@ -338,6 +378,7 @@ class TreeSet(Sequence[Tree]):
             "statistics": dict(known.statistics),
             "notes": list(known.notes),
             "evidence": [each.to_json() for each in known.evidence],
+            "choice": None if self.choice is None else self.choice.to_json(),
             "trees": [
                 {"rank": rank, "value": self.value(rank), "tree": self[rank].to_json()}
                 for rank in range(min(trees, self.count))

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from treeml.lang.plugins import installed
-from treeml.trees.importing import estimator, iti, tree_json, weka
+from treeml.trees.importing import estimator, iti, tree_json, tree_set_json, weka
 from treeml.trees.importing.contract import Importer
 from treeml.trees.plugin_loading import load_plugin
 
 GROUP = "treeml.importers"
 
 # The only list of the project's own importers, in the order in which they are asked; Weka's takes any text.
-BUILT_IN = (estimator.IMPORTER, tree_json.IMPORTER, iti.IMPORTER, weka.IMPORTER)
+BUILT_IN = (estimator.IMPORTER, tree_set_json.IMPORTER, tree_json.IMPORTER, iti.IMPORTER, weka.IMPORTER)
 
 
 def importer_of(source: Any) -> Importer | None:

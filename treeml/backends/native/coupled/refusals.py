@@ -12,7 +12,7 @@ from treeml.problem.magnitudes import largest
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Custom, Loss, TestCost
 
-MOST_SUMS, MOST_CLASSES = 8, 32  # as in treeml/native/coupled/search.h
+MOST_SUMS, MOST_CLASSES = 60, 32  # as in treeml/native/coupled/search.h
 WHAT = {
     TestCost: "costs of tests",
     Loss: "a loss of numbers",

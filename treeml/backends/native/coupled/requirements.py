@@ -6,7 +6,7 @@ import numpy as np
 
 from treeml.backends.native.goals import at_most, kind, scaled_cost
 from treeml.problem.magnitudes import row_ends
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Predicted
 
 
@@ -15,6 +15,7 @@ def limits_predictions(bound: Bound) -> bool:
     return kind(bound) is Predicted
 
 
+@once
 def is_coupled(problem: Problem) -> bool:
     """Does a limited sum over the predictions couple the leaves?
 
@@ -29,6 +30,7 @@ def is_coupled(problem: Problem) -> bool:
     return bool(problem.goals) and not all(_same_cost(problem, bound) for bound in predicted)
 
 
+@once
 def without_idle(problem: Problem) -> Problem:
     """The problem without limits on predictions that every tree meets, seen from the least and the greatest sum."""
     kept = tuple(bound for bound in problem.bounds if not (limits_predictions(bound) and _is_idle(bound)))

@@ -104,8 +104,8 @@ class CoupledRun(NativeRun):
             problem.bits,
             task.values,
             count=problem.count,
-            columns=np.array([test.feature for test in problem.tests], dtype=np.int32),
-            forbidden=np.array([test.feature in forbidden for test in problem.tests], dtype=np.uint8),
+            columns=problem.feature_of_test,
+            forbidden=np.isin(problem.feature_of_test, list(forbidden)).astype(np.uint8),
         )
 
     def search(

@@ -7,6 +7,7 @@ divisor, the first entry positive), so that all limits on it become one pair of 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, floor
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ import numpy as np
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
 from treeml.problem.magnitudes import added, common_divisor, largest, row_ends, row_reach
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Bound, Problem, once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,28 +66,42 @@ class CoupledTask:
         return len(self.low)
 
 
+@once
 def read_coupled(problem: Problem) -> CoupledTask:
     """The task of a problem with requirements on predictions; OverflowError if its numbers are too large."""
     objective = objective_of(problem)
     cost = np.zeros((problem.rows, problem.classes), np.int64) if objective.cost is None else objective.cost
     _check_size(row_reach(cost) + abs(int(objective.price)) * max(1, problem.rows))
+    found, excluded = limited_sums(bound for bound in problem.bounds if limits_predictions(bound))
+    most = _limit_of_goal(objective, cost, found)
+    kept, crossed = restrictions(found.values())
+    values = np.ascontiguousarray(np.stack([cost, *(each.cost for each in kept)]), dtype=np.int64)
+    lows, highs = tuple(each.low for each in kept), tuple(each.high for each in kept)
+    return CoupledTask(objective, values, lows, highs, most, crossed or excluded)
+
+
+def limited_sums(bounds: Iterable[Bound]) -> tuple[dict[bytes, LimitedSum], str | None]:
+    """The sums over predictions that these bounds limit, and the name of a bound that no tree meets."""
     found: dict[bytes, LimitedSum] = {}
     excluded = None
-    for bound in problem.bounds:
-        if limits_predictions(bound) and not _add(bound, found):
+    for bound in bounds:
+        if not _add(bound, found):
             excluded = bound.name
-    most, kept = _limit_of_goal(objective, cost, found), []
-    for limited in found.values():
+    return found, excluded
+
+
+def restrictions(sums: Iterable[LimitedSum]) -> tuple[list[LimitedSum], str | None]:
+    """The limits that some labels of the rows exceed, and the name of a requirement that no labels meet."""
+    kept, excluded = [], None
+    for limited in sums:
         least, greatest = row_ends(limited.cost)
         low = None if limited.low is None or limited.low <= least else limited.low
         high = None if limited.high is None or limited.high >= greatest else limited.high
         if (low is not None and low > greatest) or (high is not None and high < least) or _crossed(low, high):
             excluded = limited.names[-1]
         if low is not None or high is not None:
-            kept.append((limited.cost, low, high))
-    values = np.ascontiguousarray(np.stack([cost, *(each for each, _, _ in kept)]), dtype=np.int64)
-    lows, highs = tuple(low for _, low, _ in kept), tuple(high for _, _, high in kept)
-    return CoupledTask(objective, values, lows, highs, most, excluded)
+            kept.append(LimitedSum(limited.cost, low, high, limited.names))
+    return kept, excluded
 
 
 def has_small_sums(problem: Problem) -> bool:
@@ -129,15 +144,17 @@ def normal_form(cost: Whole) -> tuple[Whole, int, int]:
     first = cost[:, :1]
     if largest(cost) > 2**61:
         raise OverflowError("its integers do not fit in 64 bits")
-    plain = cost - first
+    others = cost[:, 1:] - first
     shift = added(first.ravel())
-    if not plain.any():
+    plain = np.zeros_like(cost)
+    found = others.ravel()
+    place = int((found != 0).argmax()) if found.size else 0
+    if not found.size or not found[place]:
         return plain, 0, shift
-    steps = common_divisor(plain)
-    if plain.flat[np.flatnonzero(plain)[0]] < 0:
-        steps = -steps
-    plain = np.ascontiguousarray(plain // steps)
-    _check_size(row_reach(plain))
+    steps = common_divisor(found) * (1 if found[place] > 0 else -1)
+    np.floor_divide(others, steps, out=plain[:, 1:])
+    if largest(plain) * len(plain) > MOST:
+        _check_size(row_reach(plain))
     return plain, steps, shift
 
 

@@ -39,6 +39,10 @@ from treeml.problem.tree import Leaf, Node, Split
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+STRATEGIES = {  # for the notes of the answer
+    "descend": "it asked for better and better trees until there was none, or no time (strategy = descend)",
+    "core": "it raised a lower bound until a tree met it, or no time was left (strategy = core)",
+}
 SMALL = 10  # the largest starting value for which `core` is used if weights differ
 MOST_CLAUSES = 20_000_000
 BYTES_PER_CLAUSE = 200
@@ -89,7 +93,7 @@ def minimize(search: SolveState, model: OrderModel, make: Make, strategy: str, s
             return runner.satisfy()
         if strategy == "auto":
             strategy = runner.strategy()
-        search.notes.append(f"strategy {strategy}")
+        search.notes.append(STRATEGIES[strategy])
         if search.is_met:
             return search.close(Evidence("bound meets tree", "", search.bound_by))
         return runner.core() if strategy == "core" else runner.descend()

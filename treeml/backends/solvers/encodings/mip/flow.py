@@ -126,7 +126,12 @@ def write_nodes(model: NodeProgram) -> None:
         if model.free and node:
             above = model.ask[(node - 1) // 2]
             draft.row([*((1, c) for c in asks), *((-1, c) for c in above)], None, 0)
-    for _ in range(nodes.leaves):
+    write_labels(model)
+
+
+def write_labels(model: NodeProgram) -> None:
+    draft = model.draft
+    for _ in range(model.nodes.leaves):
         labels = draft.columns(model.problem.classes)
         model.label.append(labels)
         if labels:

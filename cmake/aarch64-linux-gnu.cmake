@@ -1,0 +1,4 @@
+# Cross-builds for Linux on ARM of 64 bits, with Debian's gcc-aarch64-linux-gnu.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,0 +1,291 @@
+"""The portfolio: trees of the companion are checked, proofs stay those of the exact search, and both end together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from random import Random
+from threading import Event
+
+import numpy as np
+import pytest
+
+import treeml as tml
+from treeml.backends import registry
+from treeml.backends.anytime import local_kernel, multipliers
+from treeml.backends.anytime.multipliers import Multipliers
+from treeml.backends.anytime.search import Anytime
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import NO_LIMITS, Answer, Deadline, Limits, Progress, Status, Stop
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.portfolio import companion as companions
+from treeml.backends.portfolio.accompany import accompanied
+from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.improving import improve_while
+from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError
+from treeml.problem.evaluate import evaluate_goals, is_answer
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth
+from treeml.problem.tree import Leaf, Node, Split
+from treeml.solving import long_run
+from treeml.testing.problems import binary, bound, errors, minimize, random_problem
+
+SEEDS = range(150)
+ROWS = ["00", "01", "10", "11"]
+ACTUAL = [0, 1, 1, 0]
+BEST = Split(0, Split(1, Leaf(0), Leaf(1)), Split(1, Leaf(1), Leaf(0)))
+
+
+def exact(problem: Problem) -> Answer | None:
+    """The answer of the oracle; None if it does not take the problem."""
+    planned = plan(problem, registry.get("oracle"))
+    return run(planned) if isinstance(planned, Plan) else None
+
+
+def native(problem: Problem) -> Plan | None:
+    planned = plan(problem, registry.get("native"))
+    return planned if isinstance(planned, Plan) else None
+
+
+def worked(problem: Problem) -> Companion:
+    """A companion that has done all its work, without an exact search beside it."""
+    company = Companion(problem, Limits(deadline=Deadline.after(0.3)), None, None, improve_while)
+    improve_while(company)
+    return company
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_trees_of_the_companion_are_valid_and_never_below_the_optimum(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    best = exact(problem)
+    if best is None or best.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        pytest.skip("the oracle does not decide this problem")
+    if not local_kernel.takes(problem):
+        return
+    trees: list[Node] = []
+    Anytime(problem, trees.append, lambda: False, seed).run(Deadline(), most=3)
+    for tree in trees:
+        assert is_answer(problem, tree)
+        assert best.objective is not None
+        assert evaluate_goals(problem, tree) >= best.objective
+    if best.status is Status.INFEASIBLE:
+        assert not trees
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_every_kind_of_problem_has_company(seed: int) -> None:
+    problem = random_problem(Random(1000 + seed))
+    best = exact(problem)
+    if best is None or best.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        pytest.skip("the oracle does not decide this problem")
+    company = worked(problem)
+    if company.tree is not None:
+        assert best.status is Status.OPTIMAL
+        assert is_answer(problem, company.tree)
+        assert company.value is not None
+        assert best.objective is not None
+        assert company.value >= best.objective
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_company_changes_no_proved_answer(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "HEAD_START", 0.0)
+    problem = random_problem(Random(seed))
+    planned = native(problem)
+    if planned is None:
+        pytest.skip("native does not take this problem")
+    alone, together = run(planned), accompanied(planned, NO_LIMITS)
+    assert (together.status, together.objective) == (alone.status, alone.objective)
+
+
+def xor() -> Problem:
+    return binary(ROWS, 2, minimize(errors(ACTUAL, 2)))
+
+
+class Exact:
+    """A plan whose search waits for the companion and then returns what it is given."""
+
+    def __init__(self, answer: Answer, bound: int | None = None) -> None:
+        self.answer, self.bound = answer, bound
+        self.offered, self.is_told = Event(), Event()
+
+    def plan(self) -> Plan:
+        planned = native(xor())
+        assert planned is not None
+
+        def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: object) -> Answer:
+            assert limits.is_over is not None
+            assert callable(on_progress)
+            if self.bound is not None:
+                evidence = (Evidence("search bound", "test"),)
+                on_progress(Progress(0.0, None, Fraction(self.bound), evidence=evidence))
+            limits.is_over()
+            assert self.offered.wait(60)
+            self.is_over = limits.is_over()
+            return self.answer
+
+        return replace(planned, steps=(), backend=_Waiting(planned.backend, solve))
+
+    def work(self, company: Companion) -> None:
+        company.offer(Split(0, Leaf(0), Leaf(1)))
+        company.offer(BEST)
+        company.offer(Split(1, Leaf(0), Leaf(1)))  # worse, so it is not kept
+        self.offered.set()
+
+
+class _Waiting:
+    def __init__(self, backend: object, solve: object) -> None:
+        self._backend, self.solve = backend, solve
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._backend, name)
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "HEAD_START", -1.0)
+
+
+STOPPED = Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), (Fraction(2),))
+
+
+def test_the_better_tree_is_the_answer() -> None:
+    answer = accompanied((search := Exact(STOPPED)).plan(), NO_LIMITS, work=search.work)
+    assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.TIME, (Fraction(0),))
+    assert answer.bound is None
+    assert companions.NOTE in answer.notes
+    assert [moment.objective for moment in answer.trace] == [(2,), (0,)]
+
+
+def test_a_tree_that_meets_the_bound_is_proved_by_the_evidence_of_the_bound() -> None:
+    evidence = (Evidence("search bound", "test"),)
+    search = Exact(replace(STOPPED, bound=Fraction(0), bounded_goal=0, evidence=evidence), bound=0)
+    answer = accompanied(search.plan(), NO_LIMITS, work=search.work)
+    assert search.is_over
+    assert (answer.status, answer.stop, answer.bound) == (Status.OPTIMAL, Stop.PROVED, Fraction(0))
+    assert [(each.rule, each.rests_on) for each in answer.evidence] == [("bound meets tree", evidence)]
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        replace(STOPPED, bound=Fraction(1), bounded_goal=0, evidence=(Evidence("search bound", "test"),)),
+        Answer(Status.INFEASIBLE, Stop.PROVED, evidence=(Evidence("search", "test"),)),
+        Answer(
+            Status.OPTIMAL, Stop.PROVED, Leaf(0), (Fraction(2),), Fraction(2), evidence=(Evidence("search", "test"),)
+        ),
+    ],
+)
+def test_a_claim_that_a_tree_refutes_is_an_error(claim: Answer) -> None:
+    search = Exact(claim)
+    with pytest.raises(BackendError, match="B514"):
+        accompanied(search.plan(), NO_LIMITS, work=search.work)
+
+
+def test_a_failure_of_the_companion_is_not_lost() -> None:
+    search = Exact(STOPPED)
+
+    def work(company: Companion) -> None:
+        search.offered.set()
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        accompanied(search.plan(), NO_LIMITS, work=work)
+
+
+def test_a_listener_stops_both() -> None:
+    search = Exact(STOPPED)
+    answer = accompanied(search.plan(), NO_LIMITS, None, lambda moment: False, search.work)
+    assert search.is_over
+    assert answer.stop is Stop.INTERRUPTED
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_multipliers_find_trees_that_meet_coupled_requirements(seed: int) -> None:
+    problem = random_problem(Random(seed), kinds=("Predicted", "Depth"))
+    best = exact(problem)
+    if best is None or best.status is not Status.OPTIMAL or not multipliers.takes(problem):
+        pytest.skip("no problem of this kind")
+    found: list[Node] = []
+
+    def offer(tree: Node) -> bool:
+        if not is_answer(problem, tree):
+            return False
+        found.append(tree)
+        return True
+
+    search = Multipliers(problem, offer, lambda: bool(found), [], seed)
+    next(search.rounds(Deadline.after(20)), None)
+    for tree in found:
+        assert evaluate_goals(problem, tree) >= (best.objective or ())
+
+
+def test_a_spec_without_a_back_end_has_company_and_a_named_one_has_none() -> None:
+    from treeml.solving.choice import lower, plan
+    from treeml.solving.pipeline import prepare
+
+    rows, classes = np.array([[0], [1]] * 3), np.array([0, 1] * 3)
+    texts = {"": True, "solve with native": False, "solve threads 1": False}
+    for text, has_company in texts.items():
+        dataset, request = prepare(f"predict y minimize errors {text}", rows, classes)
+        assert plan(lower(dataset, request), request).has_company is has_company
+
+
+def test_company_ends_with_the_search_of_a_whole_solve() -> None:
+    random = np.random.default_rng(0)
+    rows, classes = random.random((400, 6)), random.integers(0, 3, 400)
+    heard: list[Progress] = []
+
+    def listen(moment: Progress) -> bool:
+        heard.append(moment)
+        return moment.tree is None  # the first tree of the companion ends the run
+
+    result = tml.parse("predict y minimize errors require depth <= 6").solve(rows, classes, on_progress=listen)
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+    assert len(result.tree.leaves) > 1
+
+
+@pytest.mark.parametrize("text", ["<= 9", "<= 9 solve with native", "<= 2 solve with cpsat"])
+def test_a_run_that_takes_long_says_so_once(
+    text: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(long_run, "LONG", 0.0)
+    random = np.random.default_rng(0)
+    rows, classes = random.integers(0, 2, (300, 15)), random.integers(0, 2, 300)
+
+    def listen(moment: Progress) -> bool:
+        return not caplog.messages
+
+    model = tml.parse(f"predict y minimize errors require depth {text}")
+    model.solve(rows, classes, on_progress=listen)
+    assert [message for message in caplog.messages if "Ctrl-C" in message] == [long_run.MESSAGE % 0.0]
+    caplog.clear()
+    model.solve(rows, classes, within=0.5)
+    assert not caplog.messages
+
+
+def test_the_plan_of_maxsat_says_who_is_for_coupled_requirements() -> None:
+    from treeml.backends.solvers.maxsat import NOT_FOR_COUPLED
+
+    coupled = binary(
+        ROWS, 2, minimize(errors(ACTUAL, 2)), (bound(errors([0] * 4, 2), "<=", 1), bound(Depth(), "<=", 2))
+    )
+    plain = coupled.asking(coupled.goals, coupled.bounds[1:])
+    backend = registry.get("maxsat")
+    assert NOT_FOR_COUPLED in backend.remark(coupled, {})
+    assert NOT_FOR_COUPLED not in backend.remark(plain, {})
+
+
+def test_a_run_that_is_out_of_time_at_once_still_has_a_tree_with_a_split(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "RESCUE", 60.0)  # it ends with the first tree
+    problem = binary(["000", "001", "010", "100", "111"] * 3, 2, minimize(errors([0, 0, 1, 1, 1] * 3, 2)))
+    planned = native(problem)
+    assert planned is not None
+    out_of_time = Answer(Status.UNKNOWN, Stop.TIME)
+    waiting = _Waiting(planned.backend, lambda *_: out_of_time)
+    answer = accompanied(replace(planned, steps=(), backend=waiting), NO_LIMITS)
+    assert isinstance(answer.tree, Split)
+    assert answer.status is Status.FEASIBLE

@@ -1,0 +1,130 @@
+"""`treeml predict`: rows with their predictions, and why."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
+import pytest
+from click.testing import CliRunner, Result
+
+import treeml as tml
+from treeml.cli.main import treeml
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HEART = EXAMPLES / "plain" / "heart.csv"
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(treeml, list(arguments))
+
+
+@pytest.fixture(scope="module")
+def tree_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("trees") / "tree.json"
+    tree = tml.parse("predict disease maximize accuracy require depth <= 2").solve(HEART).tree
+    assert tree is not None
+    tree.write(path)
+    return path
+
+
+def test_all_columns_stand_beside_the_rows(tree_file: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    result = run(
+        "predict", str(tree_file), str(HEART), "-o", str(out), "--probabilities", "--leaf", "--path", "--reasons"
+    )
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(StringIO(out.read_text())))
+    given = list(csv.DictReader(StringIO(HEART.read_text())))
+    tree = tml.Tree.read(tree_file)
+    assert len(rows) == len(given)
+    for row, before in zip(rows, given, strict=True):
+        assert {name: row[name] for name in before} == before
+        *facts, said = tree.decision_path({name: before[name] for name in tree.inputs})
+        assert said == f"predict {row['predicted disease']}"
+        assert row["path"] == "; ".join(facts)
+        leaf = tree.leaves[int(row["leaf"]) - 1]
+        assert leaf.prediction == row["predicted disease"]
+        assert float(row["probability of no"]) + float(row["probability of yes"]) == pytest.approx(1)
+        own = leaf.counts[tree.classes.index(leaf.prediction)]
+        assert row["reasons"].startswith(f"{leaf.prediction} because ")
+        assert row["reasons"].endswith(f": {own} of {leaf.rows} training rows like this are {leaf.prediction}")
+
+
+def test_parquet_in_and_out(tree_file: Path, tmp_path: Path) -> None:
+    rows, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
+    pl.read_csv(HEART).drop("disease").write_parquet(rows)
+    assert run("predict", str(tree_file), str(rows), "-o", str(out)).exit_code == 0
+    found = pl.read_parquet(out)
+    assert found.columns[-1] == "predicted disease"
+    assert found["predicted disease"].to_list() == tml.Tree.read(tree_file).predict(pl.read_csv(HEART)).tolist()
+    assert found["age"].dtype == pl.Int64
+
+
+def test_to_the_screen_without_the_columns_of_the_file(tree_file: Path) -> None:
+    lines = run("predict", str(tree_file), str(HEART), "--only").stdout.splitlines()
+    assert lines[0] == "predicted disease"
+    assert set(lines[1:]) == {"yes", "no"}
+
+
+def test_a_level_that_training_did_not_have(tree_file: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age,sex,chest_pain,pressure,cholesterol,angina\n50,F,strange,120,200,perhaps\n")
+    result = run("predict", str(tree_file), str(rows), "--path", "--only")
+    assert result.exit_code == 0, result.output
+    assert "chest_pain is not none" in result.stdout
+
+
+def test_numbers_and_clusters(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("a,b,y\n" + "".join(f"{i},{i % 3},{i / 4}\n" for i in range(12)))
+    for text, heading in (
+        ("predict y minimize mse require depth <= 2", "predicted y"),
+        (
+            "column a, b : number minimize cluster_loss(a, b) require depth <= 1 require leaves >= 2",
+            "center a,center b",
+        ),
+    ):
+        tree = tml.parse(text).solve(rows).tree
+        assert tree is not None
+        tree.write(tmp_path / "tree.json")
+        result = run("predict", str(tmp_path / "tree.json"), str(rows), "--only")
+        assert result.stdout.splitlines()[0] == heading, result.output
+        assert run("predict", str(tmp_path / "tree.json"), str(rows), "--reasons").exit_code == 0
+        refused = run("predict", str(tmp_path / "tree.json"), str(rows), "--probabilities")
+        assert refused.exit_code == 1
+        assert "error[D478]" in refused.stderr
+
+
+def test_a_forest_votes_and_has_no_path(tmp_path: Path) -> None:
+    forest = (
+        tml.parse("predict disease maximize margin require depth <= 1 ensemble by lpboost(penalty = 0.5)")
+        .solve(HEART)
+        .forest
+    )
+    assert forest is not None
+    forest.write(tmp_path / "forest.json")
+    result = run("predict", str(tmp_path / "forest.json"), str(HEART), "--probabilities", "--only")
+    assert result.stdout.splitlines()[0] == "predicted disease,probability of no,probability of yes"
+    refused = run("predict", str(tmp_path / "forest.json"), str(HEART), "--path")
+    assert refused.exit_code == 1
+    assert "error[D478]" in refused.stderr
+
+
+def test_wrong_calls(tree_file: Path, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age\n50\n")
+    missing = run("predict", str(tree_file), str(rows))
+    assert missing.exit_code == 1
+    assert "error[D471]" in missing.stderr
+    assert run("predict", str(tree_file), str(tmp_path / "none.csv")).exit_code == 1
+    assert run("predict", str(tmp_path / "none.json"), str(rows)).exit_code == 1
+    assert run("predict", str(tree_file), str(HEART), "-o", "out.xlsx").exit_code == 2
+    taken = tmp_path / "taken.csv"
+    taken.write_text(HEART.read_text().replace("pressure", "leaf"))
+    clash = run("predict", str(tree_file), str(taken), "--leaf")
+    assert clash.exit_code == 1
+    assert "error[D477]" in clash.stderr
+    assert run("predict", str(tree_file), str(taken), "--leaf", "--only").exit_code == 0

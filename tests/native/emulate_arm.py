@@ -1,0 +1,84 @@
+"""A cross-build for ARM and the arguments of a Python -> kernels compared and counted, and that Python run on ARM.
+
+Everything runs under qemu-user. Python and its C library come from Debian's packages for arm64, unpacked into the build
+folder, and numpy and pytest from their wheels for aarch64: neither the system nor the environment of this Python is
+changed. NEON must execute at most 1 / 2.5 of the instructions of the portable kernel on the depth-two pass.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+LEAST_RATIO = 2.5
+PORTABLE, NEON = 1, 5  # numbers of simd/select.h
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("python3.11-minimal", "libpython3.11-stdlib", "libstdc++6", "libgcc-s1")
+WHEELS = ("numpy", "lark", "polars", "narwhals", "click", "rich", "threadpoolctl")
+TEST_WHEELS = ("pytest", "pytest-timeout", "hypothesis")
+
+
+def main(folder: Path, arguments: list[str]) -> int:
+    system = debian_system(folder / "system")
+    emulator = ("qemu-aarch64", "-L", str(system))
+    subprocess.run([*emulator, folder / "compare_kernels"], check=True)
+    enough = count_instructions(folder, emulator)
+    packages = python_packages(folder / "packages")
+    environment = {**os.environ, "PYTHONPATH": f"{packages}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["TREEML_LIBRARY"] = str(folder / "libtreeml_native.so")
+    done = subprocess.run([*emulator, system / "usr/bin/python3.11", *arguments], cwd=ROOT, env=environment)
+    return done.returncode or not enough
+
+
+def debian_system(system: Path) -> Path:
+    """Debian's Python for ARM and what it needs, unpacked; apt works on folders of its own."""
+    if (system / "usr/bin/python3.11").exists():
+        return system
+    state = system.with_name("apt")
+    for inner in ("lists/partial", "archives/partial"):
+        (state / inner).mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    options = [f"APT::Architecture{plural}=arm64" for plural in ("", "s")]
+    options += [f"Dir::State={state}", f"Dir::State::status={state / 'status'}", f"Dir::Cache={state}"]
+    options += ["APT::Install-Recommends=0", "Debug::NoLocking=1"]
+    apt = ["apt-get", "-qq", *(part for option in options for part in ("-o", option))]
+    subprocess.run([*apt, "update"], check=True)
+    subprocess.run([*apt, "-y", "--download-only", "install", *PACKAGES], check=True, stdout=subprocess.DEVNULL)
+    for package in sorted((state / "archives").glob("*.deb")):
+        subprocess.run(["dpkg", "-x", package, system], check=True)
+    return system
+
+
+def python_packages(packages: Path) -> Path:
+    if (packages / "pytest").exists():
+        return packages
+    platforms = [f"--platform=manylinux_2_{minor}_aarch64" for minor in (28, 17)] + ["--platform=manylinux2014_aarch64"]
+    python = ["--python-version=3.11", "--implementation=cp", "--abi=cp311", "--abi=abi3", "--abi=none"]
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--only-binary=:all:"]
+    subprocess.run([*install, f"--target={packages}", *platforms, *python, *WHEELS, *TEST_WHEELS], check=True)
+    return packages
+
+
+def count_instructions(folder: Path, emulator: tuple[str, ...]) -> bool:
+    """Prints the instructions of one depth-two pass for every width of lanes; False if NEON saves too few."""
+    plugin = folder / "count_instructions.so"
+    source = ROOT / "tests/native/count_instructions.c"
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", source, "-o", plugin], check=True)
+
+    def executed(kernel: int, bits: int, times: int) -> int:
+        command = [*emulator, "-plugin", plugin, folder / "compare_kernels", str(kernel), str(bits), str(times)]
+        return int(subprocess.run(command, check=True, capture_output=True, text=True).stderr)
+
+    enough = True
+    print("instructions of one depth-two pass over 2,000 rows and 128 tests")
+    for bits in (16, 32, 64):
+        portable, neon = ((executed(kernel, bits, 6) - executed(kernel, bits, 1)) // 5 for kernel in (PORTABLE, NEON))
+        print(f"  lanes of {bits} bits: portable {portable:,}, NEON {neon:,}, {portable / neon:.2f} times fewer")
+        enough &= portable >= LEAST_RATIO * neon
+    return enough
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))

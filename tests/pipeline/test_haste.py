@@ -1,0 +1,110 @@
+"""Large data and little time: trees from samples of the rows, verified on all of them, with nothing proved."""
+
+from __future__ import annotations
+
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import treeml as tml
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Answer, Status, Stop
+from treeml.problem.tree import Leaf
+from treeml.solving import haste, pipeline
+from treeml.solving.options import RunOptions
+from treeml.system.clock import process_began
+
+
+@pytest.fixture
+def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 250)
+    monkeypatch.setattr(haste, "SHARE", -1.0)  # as if there were never time for all thresholds
+
+
+def rows(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(count, 4))
+    target = ((values[:, 0] > 0.3) ^ (values[:, 1] > -0.2) ^ (random.random(count) < 0.05)).astype(int)
+    return values, target
+
+
+@pytest.mark.usefixtures("small_samples")
+def test_a_sample_gives_a_verified_tree_and_no_claim() -> None:
+    values, target = rows(4000)
+    result = tml.parse("minimize errors require depth <= 2 require support >= 200").solve(values, target, within=60)
+    assert result.status is Status.FEASIBLE
+    assert result.stop is Stop.TIME
+    assert result.bound is None
+    assert result.verified
+    assert result.tree is not None
+    assert sum(leaf.rows for leaf in result.tree.leaves) == 4000
+    assert min(leaf.rows for leaf in result.tree.leaves) >= 200
+    assert result.objective < 0.15 * 4000  # both splits are found; no tree of one split comes near
+    assert any("a sample of" in note for note in result.notes)
+
+
+@pytest.mark.usefixtures("small_samples")
+def test_requirements_that_fail_on_all_rows_lead_to_the_whole_search() -> None:
+    values, target = rows(2000)
+    best = tml.parse("minimize errors require depth <= 2").solve(values, target, backend="native").objective
+    model = tml.parse(f"minimize leaves require errors <= {best} require depth <= 2")
+    result = model.solve(values, target, within=60)
+    assert result.status is Status.OPTIMAL
+    assert not any("a sample of" in note for note in result.notes)
+
+
+def test_without_a_limit_all_rows_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "SHARE", -1.0)
+    values, target = rows(2000)
+    assert tml.parse("minimize errors require depth <= 1").solve(values, target).status is Status.OPTIMAL
+
+
+def test_rows_of_a_sample_stand_for_all(tmp_path: Path) -> None:
+    values, target = rows(1000)
+    dataset, _ = pipeline.prepare(tml.parse("minimize errors require depth <= 1"), values, target)
+    part = haste.sampled(dataset, 100)
+    assert part.rows == 100
+    assert part.given_rows == 1000
+    assert int(part.weight.sum()) == 1000
+    assert len(np.unique(part.row_numbers)) == 100
+    assert (dataset.actual[part.row_numbers] == part.actual).all()
+
+
+def test_the_time_counts_from_when_the_run_began() -> None:
+    values, target = rows(300)
+    model = tml.parse("minimize errors require depth <= 6")
+    late = RunOptions(within=1.0, begun=time.monotonic() - 5.0)
+    result = pipeline.solve(model, values, target, late)
+    assert result.status is not Status.OPTIMAL
+    assert result.tree is not None
+
+
+def test_the_process_began_before_now() -> None:
+    assert process_began() < time.monotonic()
+
+
+def test_a_search_that_ends_early_answers_with_the_better_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 250)
+    values, target = rows(4000)
+
+    def single_leaf(plan: object, limits: object, start: object = None, on_progress: object = None) -> Answer:
+        proof = (Evidence("row by row"),)
+        return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), bound=Fraction(0), evidence=proof)
+
+    monkeypatch.setattr(pipeline, "run", single_leaf)
+    monkeypatch.setattr(pipeline, "accompanied", single_leaf)
+    monkeypatch.setattr(haste, "is_pressed", lambda *_: False)
+    monkeypatch.setattr(pipeline, "is_pressed", lambda *_: False)
+    result = tml.parse("minimize errors require depth <= 2").solve(values, target, within=600)
+    assert result.tree is not None
+    assert len(result.tree.leaves) == 4
+    assert result.bound == 0
+    assert result.gap == 1
+    assert result.status is Status.FEASIBLE
+    assert [each.rule for each in result.evidence] == ["row by row"]

@@ -1,0 +1,48 @@
+"""A problem on columns of numbers -> the same problem on a few tests per column, on which three levels are solved fast.
+
+The cuts are quantiles of the rows. A tree on them is a good guess where to split; the cuts around it are then found
+exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_of_cut
+from treeml.backends.native.inputs import forbidden_features
+from treeml.problem.evaluate import answers
+from treeml.problem.problem import Feature, Problem, Test
+from treeml.problem.terms import Used
+
+MOST_TESTS = 400
+FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
+
+
+def coarsened(problem: Problem) -> tuple[Problem, list[int]] | None:
+    """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many."""
+    columns = columns_of(problem, forbidden_features(problem))
+    if not columns or len(columns) * FEWEST_CUTS > 2 * MOST_TESTS:
+        return None
+    cuts = min(max(MOST_TESTS // len(columns), FEWEST_CUTS), MOST_CUTS)
+    tests = list(dict.fromkeys(test for column in columns for test in _tests_of(problem, column, cuts)))
+    rows = np.arange(problem.rows)
+    bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)
+    features = tuple(Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(tests)))
+    bounds = tuple(bound for bound in problem.bounds if not any(isinstance(t, Used) for _, t in bound.sum.parts))
+    asked = tuple(Test(number, "true") for number in range(len(tests)))
+    return Problem(features, asked, problem.count, problem.classes, problem.goals, bounds, bits), tests
+
+
+def _tests_of(problem: Problem, column: CodedColumn, cuts: int) -> list[int]:
+    """The tests of a column at quantiles of its rows."""
+    if column.test >= 0:
+        return [column.test]
+    codes = problem.features[column.feature].codes
+    assert codes is not None
+    present = np.sort(codes[codes >= 0])
+    if not len(present):
+        return []
+    at = present[np.linspace(0, len(present), cuts + 2)[1:-1].astype(np.intp)]
+    wanted = np.unique(at[at < present[-1]])
+    shift = 1 if column.missing == "low" else 0
+    return [test_of_cut(problem, column, int(code) + shift)[0] for code in wanted]

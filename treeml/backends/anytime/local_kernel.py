@@ -1,0 +1,170 @@
+"""Rows of an additive problem, levels -> the best subtree for these rows, by the native kernels, each set solved once.
+
+A goal that adds up over the leaves has a value for every subtree, so parts of a tree can be solved and compared on
+their own. Sets of rows are known by the sum of random numbers of their rows: a set that is met again is not solved
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.contract import NO_OPTIONS, Limits
+from treeml.backends.native.flat_tree import tree_of
+from treeml.backends.native.goals import NativeObjective, kind, objective_of
+from treeml.backends.native.inputs import make_solver, search_settings
+from treeml.backends.native.kernel_choice import choose_kernel
+from treeml.backends.native.refusals import refusals
+from treeml.problem.problem import Bound, Problem
+from treeml.problem.terms import Depth, LeafErrors, Leaves, Part, Purity, Support, Used
+from treeml.problem.tree import Leaf, Node
+
+if TYPE_CHECKING:
+    from treeml.backends.native.numeric_kernel import ThresholdSolver
+    from treeml.native.solver import Found, Solver
+
+Rows = NDArray[np.intp]
+Value = int | Fraction
+
+LOCAL = (Support, Used, Purity, LeafErrors)  # bounds that hold for a tree if they hold for every part of it
+SHAPE = (Depth, Leaves)
+MOST_KNOWN = 100_000  # solved sets that are remembered
+
+
+@dataclass(frozen=True, slots=True)
+class SolvedBranch:
+    """The best known subtree for a set of rows: no tree of its depth is better if it `is_best`."""
+
+    tree: Node
+    value: Value
+    leaves: int
+    is_best: bool
+
+
+def takes(problem: Problem) -> bool:
+    """Does the goal add up over the leaves, and does every requirement hold if it holds in every part?"""
+    if not problem.goals or not problem.rows or any(True for _ in refusals(problem)):
+        return False
+    if any(kind(bound) not in (*LOCAL, *SHAPE) for bound in problem.bounds):
+        return False
+    if not any({"Predicted", "Loss"} & goal.sum.kinds() for goal in problem.goals):
+        return False  # a single leaf is best
+    if any({"TestCost", "DiscountedTestCost", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        return False  # what a part pays depends on the tests above it, or on the numbers of its rows
+    shape = [bound for bound in problem.bounds if kind(bound) in SHAPE]
+    return all(bound.sense == "<=" and bound.sum.parts[0][0] > 0 for bound in shape)
+
+
+class LocalKernel:
+    """Exact subtrees for sets of rows; only trees that split the rows are remembered with their depth."""
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        self.problem = problem
+        self.objective: NativeObjective = objective_of(problem)
+        self.kernel, _ = choose_kernel(problem, NO_OPTIONS)  # binary or numeric
+        settings = search_settings(problem, self.objective, Limits(), self.kernel)
+        self.support = int(settings.get("support", 1))
+        self.most_depth = int(settings.get("depth", problem.rows))
+        leaves = settings.get("leaves")
+        self.most_leaves: int | None = None if leaves is None else int(leaves)
+        self.bounds = tuple(bound for bound in problem.bounds if kind(bound) in LOCAL)
+        self.numbers = np.random.default_rng(seed).integers(0, 2**63, problem.rows, dtype=np.uint64)
+        self.known: dict[tuple[int, int, int], SolvedBranch] = {}
+        self.bits = problem.bits if self.kernel == "binary" else None
+        self.solves = 0
+        self.is_interrupted = False  # by Ctrl-C, or by `interrupt`
+        self._running: Solver | ThresholdSolver | None = None
+
+    def key(self, rows: Rows) -> int:
+        return int(self.numbers[rows].sum(dtype=np.uint64)) ^ len(rows)
+
+    def interrupt(self) -> None:
+        """Ends the solve that runs in another thread."""
+        running = self._running
+        if running is not None:
+            running.interrupt()
+
+    def best(
+        self, rows: Rows, depth: int, seconds: float = inf, leaves: int | None = None, start: Node | None = None
+    ) -> SolvedBranch | None:
+        """The best subtree that is found in this time; None if there is no such subtree or not enough time."""
+        room = 0 if leaves is None else min(leaves, 1 << min(depth, 62))
+        key = (self.key(rows), depth, room)
+        known = self.known.get(key)
+        if known is not None and known.is_best:
+            return known
+        found = self._solve(self.restricted(rows), rows, depth, seconds, leaves, start)
+        self.is_interrupted |= found.stop == "interrupted"
+        if not len(found.test) or found.value is None:
+            return known
+        tree = tree_of(found, self.problem)
+        solved = SolvedBranch(tree, found.value, int((found.test < 0).sum()), found.status == "optimal")
+        if known is not None and known.value < solved.value:
+            solved = replace(known, is_best=solved.is_best)
+        if len(self.known) >= MOST_KNOWN:
+            self.known.clear()
+        self.known[key] = solved
+        return solved
+
+    def choose(self, rows: Rows, cost: NDArray[np.int64], seconds: float) -> tuple[int, int, int] | None:
+        """The best single split if rows cost what `cost` says, rows x parts: its test and the part on either side."""
+        objective = NativeObjective(cost=cost)
+        with self._solver(self.restricted(rows, classes=cost.shape[1]), objective) as solver:
+            found = solver.solve(depth=1, seconds=seconds)
+        if len(found.test) != 3:
+            return None
+        return int(found.test[0]), int(found.label[found.left[0]]), int(found.label[found.right[0]])
+
+    def restricted(self, rows: Rows, classes: int | None = None) -> Problem:
+        """The problem on these rows alone, without goals and without limits on the shape."""
+        problem = self.problem
+        features = tuple(
+            each if each.codes is None else replace(each, codes=each.codes[rows]) for each in problem.features
+        )
+        part = Part(rows, frozenset(), frozenset())
+        bounds = () if classes else tuple(_restricted(bound, part) for bound in self.bounds)
+        bits = None if self.bits is None else self.bits[:, rows]
+        return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
+
+    def _solve(
+        self, local: Problem, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None
+    ) -> Found:
+        from treeml.backends.native.flat_tree import flat_tree
+
+        whole = self.objective
+        objective = replace(
+            whole,
+            cost=None if whole.cost is None else whole.cost[rows],
+            loss=None if whole.loss is None else whole.loss.restricted(Part(rows, frozenset(), frozenset())),
+        )
+        with self._solver(local, objective) as solver:
+            return solver.solve(
+                depth=depth,
+                support=self.support,
+                leaves=leaves,
+                leaf_price=whole.price,
+                seconds=seconds,
+                start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
+            )
+
+    @contextmanager
+    def _solver(self, local: Problem, objective: NativeObjective) -> Iterator[Solver | ThresholdSolver]:
+        solver = make_solver(local, objective, self.kernel)
+        self._running = solver
+        self.solves += 1
+        try:
+            yield solver
+        finally:
+            self._running = None
+
+
+def _restricted(bound: Bound, part: Part) -> Bound:
+    return replace(bound, sum=bound.sum.changed(lambda term: term.restricted(part)))

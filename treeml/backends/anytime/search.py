@@ -1,0 +1,379 @@
+"""An additive problem -> better and better trees, for as long as there is time.
+
+A tree is grown greedily down to its last two levels, which are solved exactly. Then single branches are replaced: by
+the exact best of three or four levels, by another split with everything below it solved anew, or by the split that is
+best if the branches below it stay as they are (Carreira-Perpinan and Tavallali 2018). The goal adds up over the leaves,
+so a branch is better or worse on its own. When nothing improves, the search goes on from another start: first from
+trees that take another than the best split at the root (limited discrepancy, Harvey and Ginsberg 1995), then from the
+best tree with one of its upper splits replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.backends.anytime.coarse import coarsened
+from treeml.backends.anytime.local_kernel import LocalKernel, Rows, SolvedBranch, Value
+from treeml.backends.anytime.proposals import Proposal, Splits
+from treeml.backends.contract import Deadline
+from treeml.problem.evaluate import answers
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Leaf, Node, Split
+
+EXACT = 2  # levels at the bottom that are always solved exactly
+DEEPEST = 24  # levels of a tree, if nothing limits its depth
+FIRST_SECONDS = 0.02  # for the exact search of three or four levels; doubled each time it is not enough
+MOST_SECONDS = 2.0
+CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
+CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
+SECONDS_AHEAD = 0.5
+STALE = 12  # moves without success, per branch that can be replaced, after which the search goes on elsewhere
+WORSE = 1.02  # a tree up to this much worse than the best is worth another change
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GrownBranch:
+    """A subtree with its rows: a split with two branches, or a subtree that was solved as a whole."""
+
+    rows: Rows
+    height: int  # the levels that it may have
+    value: Value
+    leaves: int
+    is_best: bool = False  # no branch of this height is better
+    solved: Node | None = None
+    test: int = -1
+    yes: GrownBranch | None = None
+    no: GrownBranch | None = None
+
+    @property
+    def sides(self) -> tuple[GrownBranch, GrownBranch]:
+        assert self.yes is not None
+        assert self.no is not None
+        return self.yes, self.no
+
+    def node(self) -> Node:
+        if self.solved is not None:
+            return self.solved
+        yes, no = self.sides
+        return Split(self.test, yes.node(), no.node())
+
+
+Path = tuple[bool, ...]  # from the root: on the yes side?
+
+
+class Anytime:
+    """The search; `offer` is told every tree that is better than all before."""
+
+    def __init__(
+        self, problem: Problem, offer: Callable[[Node], object], is_over: Callable[[], bool], seed: int = 0
+    ) -> None:
+        self.problem, self.offer, self.is_over = problem, offer, is_over
+        self.kernel = LocalKernel(problem, seed)
+        self.splits = Splits(problem, self.kernel.objective)
+        self.ahead, self.tests_ahead = self.kernel, None
+        coarse = coarsened(problem) if self.kernel.kernel == "numeric" else None
+        if coarse is not None:
+            self.ahead, self.tests_ahead = LocalKernel(coarse[0], seed), coarse[1]
+        self.random = np.random.default_rng(seed)
+        self.patience: dict[tuple[int, int], float] = {}  # a set of rows and a height -> seconds for an exact search
+        self.moves = 0
+        self.looks = True  # are several levels solved to choose a split above them?
+        self.deadline = Deadline()
+        leaves = self.kernel.most_leaves
+        self.height = min(self.kernel.most_depth, DEEPEST, problem.rows, inf if leaves is None else leaves - 1)
+        cost = self.kernel.objective.cost
+        self.least = None if cost is None else cost.min(axis=1)
+        self.best: GrownBranch | None = None
+
+    def run(self, deadline: Deadline, most: int | None = None, most_idle: int | None = None) -> None:
+        """Searches until the time is up, the caller has enough, nothing is left to try, or after `most` starts.
+
+        `most_idle` starts in a row without a better tree end it, too.
+        """
+        self.deadline = deadline
+        idle = 0
+        for start in islice(self.starts(), most):
+            before = self.best
+            if start is not None:
+                self.descend(start)
+            idle = idle + 1 if self.best is before else 0
+            if self.ended or idle == most_idle or (self.best is not None and self.best.is_best):
+                return
+
+    @property
+    def ended(self) -> bool:
+        return self.deadline.passed or self.kernel.is_interrupted or self.is_over()
+
+    def starts(self) -> Iterator[GrownBranch | None]:
+        everybody = np.arange(self.problem.rows)
+        first = self.first()
+        if first is None or self.height <= EXACT or first.is_best:
+            yield first
+            return
+        self.keep(first)
+        better = self.build(everybody, int(self.height), self.kernel.most_leaves, 0.0)
+        yield first if better is None or better.value > first.value else better
+        ranks = iter(self.splits.propose(everybody)[1:])
+        while True:
+            other = next(ranks, None)
+            if other is not None:
+                yield self.split(everybody, int(self.height), self.kernel.most_leaves, other.test, 0.0)
+            for _ in range(2):
+                assert self.best is not None
+                yield self.kicked(self.best)
+            if other is None and self.random.random() < 0.1:
+                yield self.build(everybody, int(self.height), self.kernel.most_leaves, 0.5)
+
+    def first(self) -> GrownBranch | None:
+        """A tree at once: greedy, without looking ahead."""
+        looks, self.looks = self.looks, False
+        first = self.build(np.arange(self.problem.rows), int(self.height), self.kernel.most_leaves, 0.0)
+        self.looks = looks
+        return first
+
+    def kicked(self, root: GrownBranch) -> GrownBranch | None:
+        """The tree with one upper split replaced, whatever that costs."""
+        upper = [path for path, branch in self.branches(root) if branch.height > EXACT + 1] or [()]
+        path = upper[int(self.random.integers(len(upper)))]
+        branch = at(root, path)
+        other = self.resplit(branch, self.room(root, branch))
+        return None if other is None else self.replaced(root, path, other)
+
+    def descend(self, root: GrownBranch) -> None:
+        """Replaces branches while that helps, and keeps the best tree."""
+        self.keep(root)
+        stale = 0
+        while not self.ended:
+            choices = [(path, branch) for path, branch in self.branches(root) if not self.is_done(branch)]
+            if not choices or stale > STALE * len(choices):
+                return
+            path, branch = choices[int(self.random.integers(len(choices)))]
+            new = self.move(root, branch)
+            self.moves += 1
+            stale += 1
+            if new is None or new.value > branch.value or new is branch:
+                continue
+            if new.value < branch.value:
+                stale = 0
+            root = self.replaced(root, path, new)
+            self.keep(root)
+
+    def keep(self, root: GrownBranch) -> None:
+        if self.best is None or root.value < self.best.value:
+            self.best = root
+            self.offer(root.node())
+
+    def branches(self, root: GrownBranch) -> Iterator[tuple[Path, GrownBranch]]:
+        """Every branch with more levels than are solved exactly."""
+        todo: list[tuple[Path, GrownBranch]] = [((), root)]
+        while todo:
+            path, branch = todo.pop()
+            if branch.height <= EXACT:
+                continue
+            yield path, branch
+            if branch.solved is None:
+                yes, no = branch.sides
+                todo += [((*path, False), no), ((*path, True), yes)]
+
+    def is_done(self, branch: GrownBranch) -> bool:
+        return branch.is_best or branch.value <= self.floor(branch.rows)
+
+    def floor(self, rows: Rows) -> Value:
+        """No tree costs less on these rows."""
+        price = self.kernel.objective.price
+        return price if self.least is None else int(self.least[rows].sum()) + price
+
+    def room(self, root: GrownBranch, branch: GrownBranch) -> int | None:
+        """The leaves that a replacement may have."""
+        most = self.kernel.most_leaves
+        return None if most is None else most - root.leaves + branch.leaves
+
+    def move(self, root: GrownBranch, branch: GrownBranch) -> GrownBranch | None:
+        """A branch that may be better than this one."""
+        room = self.room(root, branch)
+        if branch.height <= EXACT + 2 and self.random.random() < (0.5 if branch.height == EXACT + 1 else 0.2):
+            return self.exact(branch, room)
+        if branch.solved is None and self.least is not None and self.random.random() < 0.3:
+            return self.rerouted(branch, room)
+        return self.resplit(branch, room)
+
+    def exact(self, branch: GrownBranch, room: int | None) -> GrownBranch | None:
+        """The best branch of this height, if it is found in the time for it."""
+        key = self.kernel.key(branch.rows), branch.height
+        seconds = self.patience.get(key, FIRST_SECONDS)
+        if seconds > MOST_SECONDS:
+            return None
+        self.patience[key] = 2 * seconds
+        return self.solved(branch.rows, branch.height, room, seconds, branch.node())
+
+    def resplit(self, branch: GrownBranch, room: int | None) -> GrownBranch | None:
+        """The branch with another split, and everything below it solved anew."""
+        proposals = self.splits.propose(branch.rows, self.random, 0.5)
+        if not proposals:
+            return None
+        test = self.chosen(proposals, branch)
+        return self.split(branch.rows, branch.height, room, test, 0.2 if self.random.random() < 0.5 else 0.0)
+
+    def chosen(self, proposals: list[Proposal], branch: GrownBranch) -> int:
+        rank = min(int(self.random.geometric(0.35)) - 1, len(proposals) - 1)
+        test = proposals[rank].test
+        if branch.solved is None and self.random.random() < 0.3:
+            test = branch.test  # the same column, another cut
+        return self.shifted(test, branch.rows) if self.random.random() < 0.5 else test
+
+    def shifted(self, test: int, rows: Rows) -> int:
+        """A test of the same ordered column whose cut lies a few rows further."""
+        asked = self.problem.tests[test]
+        feature = self.problem.features[asked.feature]
+        if asked.kind != "at most" or feature.codes is None or feature.has_missing:
+            return test
+        codes = np.sort(feature.codes[rows])
+        place = int(np.searchsorted(codes, asked.values[0], side="right"))
+        width = max(1.0, len(rows) * float(self.random.choice([0.01, 0.03, 0.1])))
+        place += round(float(self.random.normal(0.0, width)))
+        code = int(codes[min(max(place, 0), len(codes) - 1)])
+        return test if code >= feature.levels - 1 else feature.first_test + code
+
+    def rerouted(self, branch: GrownBranch, room: int | None) -> GrownBranch | None:
+        """The branch with the split that is best for the two branches below, which are then solved anew."""
+        yes, no = branch.sides
+        cost = np.stack([self.costs(yes.node(), branch.rows), self.costs(no.node(), branch.rows)], axis=1)
+        found = self.kernel.choose(branch.rows, cost, MOST_SECONDS)
+        if found is None or found[1] == found[2]:
+            return None
+        return self.split(branch.rows, branch.height, room, found[0], 0.0, (yes, no) if found[1] == 0 else (no, yes))
+
+    def costs(self, node: Node, rows: Rows) -> NDArray[np.int64]:
+        """What each of these rows costs below a node."""
+        cost = self.kernel.objective.cost
+        assert cost is not None
+        if isinstance(node, Leaf):
+            return np.asarray(cost[rows, node.label])
+        goes = answers(self.problem, node.test, rows)
+        below = np.empty(len(rows), dtype=np.int64)
+        below[goes] = self.costs(node.yes, rows[goes])
+        below[~goes] = self.costs(node.no, rows[~goes])
+        return below
+
+    def build(self, rows: Rows, height: int, leaves: int | None, noise: float) -> GrownBranch | None:
+        """A branch grown greedily, or at random to the degree of `noise`; None if the rows cannot make one."""
+        size = len(rows) * max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)
+        simple = None
+        if height <= EXACT or size <= CELLS:
+            simple = self.solved(rows, min(height, EXACT), leaves, self.slice)
+            if simple is None or height <= EXACT or (leaves is not None and leaves <= EXACT + 1):
+                return simple if simple is None else replace(simple, height=height)
+            if simple.value <= self.floor(rows):
+                return replace(simple, height=height, is_best=True)
+        if self.ended and simple is not None:
+            return replace(simple, height=height, is_best=False)
+        test = self.greedy(rows, simple, noise)
+        grown = None if test is None else self.split(rows, height, leaves, test, noise)
+        if simple is None:
+            simple = grown or self.solved(rows, EXACT, leaves, self.slice)
+            return None if simple is None else replace(simple, height=height, is_best=False)
+        if grown is not None and grown.value < simple.value:
+            return grown
+        return replace(simple, height=height, is_best=False)
+
+    @property
+    def slice(self) -> float:
+        """Seconds for one exact part."""
+        return max(0.05, min(MOST_SECONDS, 0.2 * self.deadline.left()))
+
+    def lookahead(self, rows: Rows) -> int | None:
+        """The split at the top of the best three levels on few tests, if they are few enough."""
+        if not self.looks or len(rows) * len(self.ahead.problem.tests) > CELLS_AHEAD:
+            return None
+        found = self.ahead.best(rows, EXACT + 1, min(self.slice, SECONDS_AHEAD))
+        if found is None or isinstance(found.tree, Leaf):
+            return None
+        return found.tree.test if self.tests_ahead is None else self.tests_ahead[found.tree.test]
+
+    def greedy(self, rows: Rows, simple: GrownBranch | None, noise: float) -> int | None:
+        if self.random.random() >= noise:
+            test = self.lookahead(rows)
+            if test is not None:
+                return test
+        if noise and simple is not None and isinstance(simple.solved, Split) and self.random.random() < noise:
+            return simple.solved.test  # as the best tree of two levels begins
+        proposals = self.splits.propose(rows)
+        if not proposals:
+            return None
+        rank = 0 if self.random.random() >= noise else int(self.random.geometric(0.5)) - 1
+        return proposals[min(rank, len(proposals) - 1)].test
+
+    def split(
+        self,
+        rows: Rows,
+        height: int,
+        leaves: int | None,
+        test: int,
+        noise: float,
+        like: tuple[GrownBranch, GrownBranch] | None = None,
+    ) -> GrownBranch | None:
+        """A branch with this split; the branches below are grown, or follow the splits of those they are `like`."""
+        goes = answers(self.problem, test, rows)
+        if goes.all() or not goes.any() or height < 1:
+            return None
+        sides: list[GrownBranch] = []
+        for number, part in enumerate((rows[goes], rows[~goes])):
+            room = leaves
+            if leaves is not None:
+                room = leaves - 1 if number == 0 else leaves - sides[0].leaves
+                room = max(1, room if number else leaves - leaves // 2)
+            side = None
+            if like is not None:
+                side = self.alike(part, height - 1, room, like[number])
+            if side is None:
+                side = self.build(part, height - 1, room, noise)
+            if side is None:
+                return None
+            sides.append(side)
+        yes, no = sides
+        return GrownBranch(rows, height, yes.value + no.value, yes.leaves + no.leaves, test=test, yes=yes, no=no)
+
+    def alike(self, rows: Rows, height: int, leaves: int | None, model: GrownBranch) -> GrownBranch | None:
+        """A branch for these rows with the splits of another, and the last levels solved anew."""
+        if model.solved is not None or height <= EXACT:
+            return None
+        yes, no = model.sides
+        return self.split(rows, height, leaves, model.test, 0.0, (yes, no))
+
+    def solved(
+        self, rows: Rows, height: int, leaves: int | None, seconds: float, start: Node | None = None
+    ) -> GrownBranch | None:
+        found: SolvedBranch | None = self.kernel.best(rows, height, min(seconds, self.deadline.left()), leaves, start)
+        if found is None:
+            return None
+        return GrownBranch(rows, height, found.value, found.leaves, found.is_best, found.tree)
+
+    def replaced(self, root: GrownBranch, path: Path, new: GrownBranch) -> GrownBranch:
+        if not path:
+            return new
+        yes, no = root.sides
+        if path[0]:
+            yes = self.replaced(yes, path[1:], new)
+        else:
+            no = self.replaced(no, path[1:], new)
+        return replace(root, yes=yes, no=no, value=yes.value + no.value, leaves=yes.leaves + no.leaves)
+
+
+def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
+    """A greedy tree whose last two levels are exact; None if the requirements exclude it."""
+    search = Anytime(problem, lambda tree: None, lambda: False)
+    search.deadline = deadline
+    first = search.first()
+    return None if first is None else first.node()
+
+
+def at(root: GrownBranch, path: Path) -> GrownBranch:
+    for is_yes in path:
+        root = root.sides[0 if is_yes else 1]
+    return root

@@ -1,0 +1,1 @@
+"""One solve on a Dask cluster: the sub-problems below the first tests are tasks."""

@@ -1,0 +1,321 @@
+"""Problem -> Answer, on a Dask cluster: one task for every test with which the tree may begin.
+
+Tasks are sent a few at a time, so that each starts with the best tree known by then, and each asks once more for it
+before it searches (`incumbent`). If a worker dies, Dask gives its tasks to others; a task that kills every worker is
+solved here. The proof is that of one machine: the single leaf and every first test were solved, or bounded by the
+value of the best tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from time import monotonic
+from typing import Any, ClassVar
+from uuid import uuid4
+
+import numpy as np
+
+from treeml.backends.claims import BOUND, INFEASIBLE, Proof, combined, supporting
+from treeml.backends.cluster.connection import connected
+from treeml.backends.cluster.root_task import ROW_BY_ROW, RootAnswer, depth_bound, lower_bound, solve_root
+from treeml.backends.contract import (
+    NO_LIMITS,
+    NO_OPTIONS,
+    Answer,
+    BackendBase,
+    Capabilities,
+    Deadline,
+    Limits,
+    OnProgress,
+    Option,
+    Progress,
+    Refusal,
+    Status,
+    Stop,
+)
+from treeml.backends.native.backend import NativeBackend
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
+from treeml.problem.evaluate import evaluate_goals, is_answer
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Predicted
+from treeml.problem.tree import Node
+
+AT_ONCE = 2  # tasks per thread of the cluster that are sent ahead
+POLL = 0.5  # seconds between two looks at the clock
+SHARE = 0.2  # of the time, for a first tree of depth two
+
+
+class ClusterBackend(BackendBase):
+    name: ClassVar[str] = "cluster"
+    summary: ClassVar[str] = "the native solver on a Dask cluster, one task for every first test"
+    can: ClassVar[Capabilities] = Capabilities(
+        goals=frozenset({"Predicted", "Leaves"}),
+        bounds=frozenset({"Depth", "Support", "Purity", "LeafErrors"}),
+        carries=NativeBackend.can.carries,
+        starts=True,
+        reports=True,
+        keeps_memory=True,
+        automatic=False,
+        runs_others=True,
+    )
+    options: ClassVar[Mapping[str, Option]] = {}
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    @staticmethod
+    def missing() -> str | None:
+        return NativeBackend.missing()
+
+    @staticmethod
+    def version() -> str:
+        return NativeBackend.version()
+
+    def refusals(self, problem: Problem, options: Mapping[str, Any] = NO_OPTIONS) -> Iterator[Refusal]:
+        if not problem.goals:
+            yield Refusal("no goal", "a cluster shares the work of finding a best tree, and nothing is minimized")
+        yield from NativeBackend().refusals(problem, options)
+
+    def solve(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        search = _Search(problem, limits, on_progress)
+        search.begin(start)
+        if problem.max_depth and len(problem.tests):
+            with connected(self.address) as client:
+                _Tasks(client, search).run()
+        return search.answer()
+
+
+@dataclass(eq=False)
+class _Search:
+    """What is known so far: the best tree, and a bound for every first test."""
+
+    problem: Problem
+    limits: Limits
+    on_progress: OnProgress | None
+    began: float = field(default_factory=monotonic)
+    tree: Node | None = None
+    value: Fraction | None = None
+    bounds: dict[int, Fraction] = field(default_factory=dict)  # by first test; -1 is the single leaf
+    proofs: dict[int, Proof] = field(default_factory=dict)
+    infeasible: set[int] = field(default_factory=set)
+    stop: Stop | None = None
+    trace: list[Progress] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    statistics: dict[str, float] = field(default_factory=lambda: {"tasks": 0, "tasks_again": 0})
+
+    def begin(self, start: Node | None) -> None:
+        """The single leaf, proved; then a first tree, so that every task has something to be better than."""
+        if start is not None and is_answer(self.problem, start):
+            self.offer(start)
+        leaf = self._native(0, self.limits.deadline)
+        if leaf.status is Status.INFEASIBLE:
+            self.infeasible.add(-1)
+            self.proofs[-1] = supporting(leaf.evidence, INFEASIBLE)
+        elif leaf.bound is not None:
+            self.bounds[-1], self.proofs[-1] = leaf.bound, supporting(leaf.evidence, BOUND)
+        self.offer(leaf.tree)
+        depth = self.problem.max_depth or 0
+        if depth > 2:
+            left = self.limits.deadline.left()
+            self.offer(self._native(2, Deadline.after(SHARE * left)).tree)
+
+    def _native(self, depth: int, deadline: Deadline) -> Answer:
+        shallow = replace(self.problem, bounds=(*self.problem.bounds, depth_bound(depth)))
+        planned = plan(shallow, NativeBackend())
+        assert isinstance(planned, Plan), "the cluster takes only what native takes"
+        return run(planned, replace(self.limits, deadline=deadline, options={}))
+
+    def offer(self, tree: Node | None) -> None:
+        if tree is None:
+            return
+        value = evaluate_goals(self.problem, tree)[0]
+        if self.value is None or value < self.value:
+            self.tree, self.value = tree, value
+            self.tell()
+
+    def take(self, found: RootAnswer) -> None:
+        """A finished task. Its tree is evaluated here; its bound holds, whatever the best tree was by then."""
+        self.proofs[found.root] = found.evidence
+        if found.is_infeasible:
+            self.infeasible.add(found.root)
+        else:
+            self.bounds[found.root] = found.bound
+        self.offer(found.tree)
+
+    def tell(self) -> None:
+        bound, proof = self.bound()
+        moment = Progress(monotonic() - self.began, _as_objective(self.value), bound, self.tree, evidence=proof)
+        self.trace.append(replace(moment, tree=None))
+        if self.on_progress is not None and self.on_progress(moment) is False:
+            self.stop = Stop.INTERRUPTED
+
+    def bound(self) -> tuple[Fraction, Proof]:
+        """A number that no tree is below. A first test that was not solved has the bound of single rows."""
+        least = lower_bound(self.problem)
+        roots = (-1, *range(len(self.problem.tests) if self.problem.max_depth else 0))
+        open_ = [root for root in roots if root not in self.infeasible]
+        if any(root not in self.bounds for root in open_) or not open_:
+            return least, (ROW_BY_ROW,)
+        lowest = max(least, min(self.bounds[root] for root in open_))
+        if self.value is not None:
+            lowest = min(lowest, self.value)
+        pieces = (ROW_BY_ROW, *(each for root in roots for each in self.proofs[root]))
+        return lowest, combined("root by root", pieces, f"{len(roots)} beginnings")
+
+    def is_settled(self, root: int) -> bool:
+        """Can this beginning lead to nothing better?"""
+        if root in self.infeasible:
+            return True
+        return root in self.bounds and self.value is not None and self.bounds[root] >= self.value
+
+    @property
+    def is_within_gap(self) -> bool:
+        if self.value is None or not self.limits.gap:
+            return False
+        return self.value - self.bound()[0] <= self.limits.gap * abs(self.value)
+
+    def answer(self) -> Answer:
+        bound, proof = self.bound()
+        roots = (-1, *range(len(self.problem.tests) if self.problem.max_depth else 0))
+        parts: dict[str, Any] = {
+            "trace": tuple(self.trace),
+            "statistics": self.statistics,
+            "notes": tuple(dict.fromkeys(self.notes)),
+        }
+        if all(root in self.infeasible for root in roots):
+            pieces = [each for root in roots for each in self.proofs[root]]
+            proof = combined("root by root", pieces, f"{len(roots)} beginnings")
+            return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=proof, **parts)
+        if self.tree is not None and all(map(self.is_settled, roots)):
+            value = _as_objective(self.value)
+            return Answer(Status.OPTIMAL, Stop.PROVED, self.tree, value, self.value, evidence=proof, **parts)
+        status = Status.UNKNOWN if self.tree is None else Status.FEASIBLE
+        stop = self.stop or (Stop.GAP if self.is_within_gap else Stop.TIME)
+        return Answer(status, stop, self.tree, _as_objective(self.value), bound, evidence=proof, **parts)
+
+
+class _Tasks:
+    """Sends the tasks of a search to the cluster, the most promising first tests first."""
+
+    def __init__(self, client: Any, search: _Search) -> None:
+        from distributed import Variable  # imported here: an extra, and start-up time
+
+        self.client, self.search = client, search
+        name = f"treeml-{uuid4().hex}"
+        self.incumbent: Any = Variable(name, client=client)  # type: ignore[no-untyped-call]
+        self.name = name
+        self.waiting = [root for root in promising(search.problem) if not search.is_settled(root)]
+        # The problem is the result of a task and not data on one worker: if that worker dies, it is made again.
+        self.problem = client.submit(_itself, search.problem, pure=False)
+        self.running: dict[Any, int] = {}
+
+    def run(self) -> None:
+        from distributed import wait
+
+        try:
+            self._share()
+            while self._send() and not self._is_over():
+                try:
+                    done, _ = wait(list(self.running), POLL, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
+                except TimeoutError:
+                    continue
+                for future in done:
+                    self._receive(future)
+        except KeyboardInterrupt:
+            self.search.stop = Stop.INTERRUPTED
+        except OSError as error:  # the scheduler is gone
+            self.search.stop = Stop.FAILED
+            self.search.notes.append(f"the cluster was lost before the end: {error}")
+        finally:
+            with suppress(Exception):  # a cluster that was lost has nothing to tidy up
+                self.client.cancel([*self.running, self.problem], force=True)
+                self.incumbent.delete()
+
+    def _send(self) -> bool:
+        """Sends as many tasks as the workers can use; False if there is nothing left."""
+        most = AT_ONCE * max(1, sum(self.client.nthreads().values()))
+        while self.waiting and len(self.running) < most:
+            root = self.waiting.pop(0)
+            left, memory = self.search.limits.deadline.left(), self.search.limits.memory
+            future = self.client.submit(
+                task, self.problem, root, self.search.value, left, memory, self.name, pure=False, retries=2
+            )
+            self.running[future] = root
+            self.search.statistics["tasks"] += 1
+        return bool(self.running)
+
+    def _receive(self, future: Any) -> None:
+        root = self.running.pop(future)
+        if future.status == "finished":
+            found: RootAnswer = future.result()
+        else:
+            self.search.statistics["tasks_again"] += 1
+            self.search.notes.append(_given_up(future))
+            left = self.search.limits.deadline.left()
+            found = solve_root(self.search.problem, root, self.search.value, left, self.search.limits.memory)
+        before = self.search.value
+        self.search.take(found)
+        if self.search.value != before:
+            self._share()
+
+    def _share(self) -> None:
+        self.incumbent.set(self.search.value)
+
+    def _is_over(self) -> bool:
+        search = self.search
+        return search.stop is not None or search.limits.deadline.passed or search.is_within_gap
+
+
+def task(
+    problem: Problem, root: int, upper: Fraction | None, seconds: float, memory: int | None, incumbent: str
+) -> RootAnswer:
+    """What a worker does: it looks for a better tree that begins with this test."""
+    known = _known_value(incumbent)
+    if known is not None:
+        upper = known if upper is None else min(upper, known)
+    return solve_root(problem, root, upper, seconds, memory)
+
+
+def _known_value(name: str) -> Fraction | None:
+    """The value of the best tree by now; None if it cannot be learned, which only makes the search longer."""
+    from distributed import Variable
+
+    try:
+        value: Fraction | None = Variable(name).get(timeout=5)  # type: ignore[no-untyped-call]
+    except Exception:
+        return None
+    return value
+
+
+def _given_up(future: Any) -> str:
+    reason = type(future.exception()).__name__ if future.status == "error" else future.status
+    return f"the cluster gave up on a task, which was solved here: {reason}"
+
+
+def _itself(problem: Problem) -> Problem:
+    return problem
+
+
+def promising(problem: Problem) -> list[int]:
+    """The tests in the order of what a single split by each of them costs."""
+    cost = np.zeros((problem.rows, max(1, problem.classes)))
+    for factor, term in problem.goals[0].sum.parts:
+        if isinstance(term, Predicted):
+            cost += float(factor * term.scale) * term.cost
+    yes = problem.bits.astype(np.float64) @ cost
+    split = yes.min(axis=1) + (cost.sum(axis=0) - yes).min(axis=1)
+    return [int(test) for test in np.argsort(split, kind="stable")]
+
+
+def _as_objective(value: Fraction | None) -> tuple[Fraction, ...] | None:
+    return None if value is None else (value,)

@@ -1,0 +1,44 @@
+"""Plan, limits -> Answer: an exact search, and a second thread that looks for better trees while it runs.
+
+The exact search is what it is without company, and its proofs are its own. If it takes longer than a moment, the
+companion starts. Both report to one place: the best tree and the best bound are kept there, a tree whose value is the
+bound ends the run as a proof, and the caller hears of every improvement.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from treeml.backends.contract import Answer, Limits, OnProgress, Stop
+from treeml.backends.planning.plan import Plan
+from treeml.backends.portfolio.companion import Companion, Work
+from treeml.backends.run import run
+from treeml.problem.tree import Leaf, Node
+
+
+def accompanied(
+    plan: Plan,
+    limits: Limits,
+    start: Node | None = None,
+    on_progress: OnProgress | None = None,
+    work: Work | None = None,
+) -> Answer:
+    """The answer of the plan, or a better tree that was found beside it. `work` is what the companion does."""
+    company = Companion(plan.problem, limits, start, on_progress, work or _improve)
+    if not plan.backend.can.quick:
+        company.begin()  # a back-end that may not look around while it runs
+    try:
+        answer = run(plan, replace(limits, is_over=company.look), start, company.hear)
+        if answer.stop is Stop.MEMORY:
+            company.go_on()
+    finally:
+        company.end()
+    if answer.stop is Stop.TIME and (answer.tree is None or isinstance(answer.tree, Leaf)):
+        company.first_tree()  # the time was over before there was one
+    return company.joined(answer, plan)
+
+
+def _improve(company: Companion) -> None:
+    from treeml.backends.portfolio.improving import improve_while  # imported here: start-up time
+
+    improve_while(company)

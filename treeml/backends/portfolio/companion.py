@@ -1,0 +1,205 @@
+"""The best tree and bound of an exact search with company, and the thread that improves the tree.
+
+A tree of the companion is an incumbent and no more: it is evaluated and checked against every requirement here before
+it counts. A bound comes from the exact search alone, with its evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from threading import Event, Lock, Thread
+from time import monotonic
+
+from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.equal_sides import without_equal_sides
+from treeml.backends.planning.plan import Plan
+from treeml.lang.diagnostic import BackendError, Diagnostic
+from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Node, Split
+
+HEAD_START = 0.2  # seconds that the exact search has for itself
+RESCUE = 0.5  # seconds after the time limit for a first tree
+ENDING = 1.0  # the most seconds to wait for the companion at the end
+NOTE = "the tree was found by replacing parts of trees while the exact search ran"
+
+Work = Callable[["Companion"], None]
+
+
+class Companion:
+    """The best tree and bound of a run with company, and the thread that improves the tree."""
+
+    def __init__(
+        self, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None, work: Work
+    ) -> None:
+        self.problem, self.limits, self.start, self.on_progress = problem, limits, start, on_progress
+        self.began = monotonic()
+        self.tree: Node | None = None  # the best of the companion
+        self.value: tuple[Fraction, ...] | None = None
+        self.reached: tuple[Fraction, ...] | None = None  # the best value of both
+        self.bound: Fraction | None = None
+        self.proof: Proof = ()
+        self.trace: list[Progress] = []
+        self.is_stopped = False  # by the caller's on_progress
+        self.failure: BaseException | None = None
+        self.is_enough: Callable[[], bool] = lambda: False  # is any tree with a split enough by now?
+        self.over = Event()
+        self.interrupts: list[Callable[[], None]] = []  # what ends a part of the companion's work at once
+        self._work = work
+        self._lock = Lock()
+        self._thread: Thread | None = None
+
+    def begin(self) -> None:
+        self._thread = Thread(target=self._run, name="treeml companion", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        left = HEAD_START - (monotonic() - self.began)
+        if left > 0 and self.over.wait(left):
+            return
+        try:
+            self._work(self)
+        except BaseException as error:  # reported by the thread that waits for the answer
+            self.failure = error
+
+    def look(self) -> bool:
+        """Called by the exact search now and then: starts the companion when it is time; should the search end?"""
+        if self._thread is None and monotonic() - self.began > HEAD_START:
+            self.begin()
+        if self.limits.is_over is not None and self.limits.is_over():
+            return True
+        return self.is_stopped or self.is_met() or isinstance(self.failure, KeyboardInterrupt)
+
+    def is_over(self) -> bool:
+        """Asked by the companion: is its work over?"""
+        if self.over.is_set() or self.is_stopped or self.is_enough():
+            return True
+        return self.is_met() or self.limits.deadline.passed
+
+    def is_met(self) -> bool:
+        """Is the companion's tree all that is asked for: without a goal any, else one whose value is the bound?"""
+        if self.value is None or not self.problem.goals:
+            return self.value is not None
+        return self.bound is not None and self.value[0] <= self.bound
+
+    def hear(self, moment: Progress) -> bool:
+        """A report of the exact search; False ends it."""
+        if len(self.problem.goals) != 1:  # a report does not say which of several goals it refers to
+            return self._told(moment) and not self.look()
+        with self._lock:
+            better = False
+            if moment.bound is not None and (self.bound is None or moment.bound > self.bound):
+                self.bound, self.proof, better = moment.bound, moment.evidence, True
+            if moment.objective is not None and (self.reached is None or moment.objective < self.reached):
+                self.reached, better = moment.objective, True
+        told = (
+            self._tell(moment.tree) if better else self._told(replace(moment, objective=None, bound=None, evidence=()))
+        )
+        return told and not self.look()
+
+    def offer(self, tree: Node) -> bool:
+        """A tree of the companion: kept if it meets every requirement and is better than all before."""
+        routed = Routed(self.problem, tree)
+        if any(not len(rows) for _, _, rows in routed.leaves):
+            return False
+        value = tuple(evaluate_sum(goal.sum, self.problem, tree, routed) for goal in self.problem.goals)
+        if self.value is not None and value >= self.value:
+            return False
+        if not all(meets(bound, self.problem, tree, routed) for bound in self.problem.bounds):
+            return False
+        with self._lock:
+            self.tree, self.value = tree, value
+            better = self.reached is None or value < self.reached
+            if better:
+                self.reached = value
+        if better:
+            self._tell(tree)
+        return True
+
+    def _tell(self, tree: Node | None) -> bool:
+        moment = Progress(monotonic() - self.began, self.reached, self.bound, tree, evidence=self.proof)
+        self.trace.append(moment)
+        return self._told(moment)
+
+    def _told(self, moment: Progress) -> bool:
+        with self._lock:  # one report at a time, from either thread
+            if self.on_progress is not None and self.on_progress(moment) is False:
+                self.is_stopped = True
+        return not self.is_stopped
+
+    def go_on(self) -> None:
+        """The exact search ended early: the companion has the rest of the time."""
+        if self._thread is not None and self.limits.deadline.at < float("inf"):
+            self._thread.join(self.limits.deadline.left())
+
+    def end(self) -> None:
+        self.over.set()
+        for interrupt in self.interrupts:
+            interrupt()
+        if self._thread is not None:
+            self._thread.join(ENDING)
+        if self.failure is not None and not isinstance(self.failure, MemoryError):
+            raise self.failure
+
+    def first_tree(self) -> None:
+        """Looks for a first tree in the moment that a time limit leaves for ending, unless there is one already."""
+        if self.value is not None:
+            return
+        self.limits = replace(self.limits, deadline=Deadline.after(RESCUE))
+        self.is_enough = lambda: isinstance(self.tree, Split)
+        self.over.clear()
+        self._work(self)
+        self.over.set()
+
+    def joined(self, answer: Answer, plan: Plan) -> Answer:
+        """The better of the two results, with the bound of the exact search."""
+        if answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            self._object(answer, plan)
+            return answer
+        if self.trace:
+            answer = replace(answer, trace=tuple(self.trace))
+        if self.value is None or (answer.objective is not None and answer.objective <= self.value):
+            return answer
+        if answer.bound is not None and answer.bound > self.value[0] + answer.tolerance:
+            raise _contradiction(plan, f"its bound is {answer.bound}, and a tree with {self.value[0]} was found")
+        better = replace(
+            answer,
+            status=Status.FEASIBLE,
+            tree=self.tree,
+            objective=self.value,
+            bound=None if answer.bound is None else min(answer.bound, *self.value[:1]),
+            bounded_goal=None if answer.bound is None else 0,
+            notes=(*answer.notes, NOTE),
+        )
+        return without_equal_sides(self.problem, self._proved(better))
+
+    def _proved(self, answer: Answer) -> Answer:
+        """The answer as a proof if its bound is the value of its tree."""
+        assert self.value is not None
+        if not self.problem.goals:
+            return replace(answer, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=(Evidence("no goal"),))
+        if len(self.value) != 1 or answer.tolerance or answer.bound is None or answer.bound < self.value[0]:
+            stop = Stop.INTERRUPTED if self.is_stopped else answer.stop
+            return replace(answer, stop=stop)
+        proof = combined("bound meets tree", supporting(answer.evidence, BOUND))
+        return replace(
+            answer, status=Status.OPTIMAL, stop=Stop.PROVED, bound=self.value[0], bounded_goal=None, evidence=proof
+        )
+
+    def _object(self, answer: Answer, plan: Plan) -> None:
+        """Raises an error if the proof disagrees with a tree of the companion."""
+        if self.value is None:
+            return
+        if answer.status is Status.INFEASIBLE:
+            raise _contradiction(plan, "it says infeasible, and a tree that meets every requirement was found")
+        reached = answer.objective or ()
+        is_better = self.value < reached if not answer.tolerance else self.value[0] < reached[0] - answer.tolerance
+        if reached and is_better:
+            raise _contradiction(plan, f"it says optimal with {reached[0]}, and a tree with {self.value[0]} was found")
+
+
+def _contradiction(plan: Plan, reason: str) -> BackendError:
+    return BackendError(Diagnostic("B514", f"the answer of {plan.backend.name} does not hold", notes=(reason,)))

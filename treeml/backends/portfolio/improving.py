@@ -1,0 +1,84 @@
+"""The companion's work: trees for any problem, by every method that takes it, until the run is over.
+
+Goals that add up over the leaves have a search of their own. Requirements that couple the leaves get trees by
+multipliers, whose parts are then replaced by exact ones under what the rest of the tree leaves over. For any other
+problem, greedy trees of several kinds are the starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from treeml.backends import registry
+from treeml.backends.anytime import local_kernel, multipliers
+from treeml.backends.anytime.multipliers import Multipliers
+from treeml.backends.anytime.search import Anytime
+from treeml.backends.contract import Progress
+from treeml.backends.heuristics.cart import CartBackend
+from treeml.backends.improve.backend import ImproveBackend
+from treeml.backends.improve.rounds import ImproveSettings, improve
+from treeml.backends.portfolio.companion import Companion
+from treeml.problem.tree import Leaf, Node
+
+PATIENCE = 1.0  # seconds for one part
+CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
+MOST_ANSWERS = 200_000_000  # tests times rows up to which greedy trees look at every test
+
+
+def improve_while(company: Companion) -> None:
+    """Offers better and better trees until the run is over or nothing is left to try."""
+    problem, limits = company.problem, company.limits
+    if company.start is not None:
+        company.offer(company.start)
+    if local_kernel.takes(problem):
+        search = Anytime(problem, company.offer, company.is_over, limits.seed)
+        company.interrupts.append(search.kernel.interrupt)
+        search.run(limits.deadline)
+    elif multipliers.takes(problem):
+        found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
+        for is_better in found.rounds(limits.deadline):
+            if is_better and company.tree is not None:
+                _replace_parts(company, company.tree)
+    else:
+        for start in _greedy_trees(company):
+            company.offer(start)
+            if company.tree is not None:
+                _replace_parts(company, company.tree)
+
+
+def _replace_parts(company: Companion, start: Node) -> None:
+    """Replaces subtrees by exact ones, as long as that helps."""
+    problem = company.problem
+    if not problem.goals or next(ImproveBackend().refusals(problem), None) is not None:
+        return
+
+    def heard(moment: Progress) -> bool:
+        if moment.tree is not None:
+            company.offer(moment.tree)
+        return not company.is_over()
+
+    limits = replace(company.limits, options={}, threads=1, is_over=company.is_over)
+    improve(
+        problem,
+        start,
+        ((registry.get(registry.default_name()), {}),),
+        limits,
+        ImproveSettings(patience=PATIENCE),
+        heard,
+    )
+
+
+def _greedy_trees(company: Companion) -> Iterator[Node]:
+    problem = company.problem
+    for label in range(problem.classes) if problem.classes else (-1,):
+        yield Leaf(label)
+    if len(problem.tests) * problem.rows > MOST_ANSWERS:
+        return
+    for criterion in CRITERIA if problem.classes else ("",):
+        if company.is_over():
+            return
+        options = {"criterion": criterion} if criterion else {}
+        grown = CartBackend().solve(problem, replace(company.limits, options=options))
+        if grown.tree is not None:
+            yield grown.tree

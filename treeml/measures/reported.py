@@ -1,0 +1,135 @@
+"""A measure that is only reported -> its value on a tree, for the rows of training or for others.
+
+These measures depend on the shares of classes in a leaf, or on roots, so no back-end optimizes them. A tree keeps what
+its leaves learned from the training rows, and unseen rows are measured by that.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor, isqrt, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.conditions import class_number
+from treeml.data.table import Dataset, label_text
+from treeml.lang.measures import MEASURES, chosen_loss
+from treeml.lang.spec import Use
+from treeml.measures.evaluators import TreeOutcome, confusion, evaluate
+from treeml.problem.constants import exact_squares, exact_sum
+
+LEAST_SHARE = 1e-15  # of a class in a leaf, for logarithms, as in scikit-learn
+_DIGITS = 10**30  # a root is rounded to this many parts
+
+
+def reported_value(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """The value of any measure, with the predictions that the tree has; None if it is undefined for these rows."""
+    loss = chosen_loss(use)
+    if loss is None or loss.columns or not dataset.targets.shape[1]:
+        return evaluate(use, dataset, outcome)
+    mean, total = _mean_loss(loss.kind, loss.level, dataset, outcome), _total(dataset)
+    if use.measure == "r2":
+        around = _mean_square_around_mean(dataset)
+        return 1 - mean / around if around else Fraction(1)
+    return mean if MEASURES[use.measure].name in ("mse", "mean_absolute_error") else mean * total
+
+
+def rmse(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    mean = _mean_loss("squared", Fraction(1, 2), dataset, outcome)
+    return Fraction(isqrt(int(mean * _DIGITS**2)), _DIGITS)
+
+
+def auc(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """Every pair of a row of the class and another row; a pair in leaves of equal shares counts one half."""
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    scores = [_share(outcome, leaf, dataset.classes[wanted]) for leaf in range(len(outcome.tree.leaves))]
+    rank = {score: place for place, score in enumerate(sorted(set(scores)))}
+    places = np.array([rank[score] for score in scores], dtype=np.intp)[outcome.leaf]
+    is_wanted = dataset.actual == wanted
+    inside, outside = (_sums(dataset.weight[mask], places[mask], len(rank)) for mask in (is_wanted, ~is_wanted))
+    pairs = sum(inside) * sum(outside)
+    below = won = 0
+    for of_class, others in zip(inside, outside, strict=True):
+        won += of_class * (2 * below + others)
+        below += others
+    return Fraction(won, 2 * pairs) if pairs else None
+
+
+def log_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    total = 0.0
+    for leaf, label, weight in _cells(dataset, outcome):
+        share = float(_share(outcome, leaf, dataset.classes[label]))
+        total -= weight * log(min(max(share, LEAST_SHARE), 1 - LEAST_SHARE))
+    return Fraction(total) / exact_sum(dataset.weight)
+
+
+def gini(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """One minus the sum of the squared shares of the classes in the leaf of a row."""
+    impurity = []
+    for leaf in range(len(outcome.tree.leaves)):
+        shares = [_share(outcome, leaf, label) for label in outcome.tree.classes]
+        impurity.append(1 - sum((share * share for share in shares), Fraction(0)))
+    weights = _sums(dataset.weight, outcome.leaf, len(impurity))
+    weighted = (weight * each for weight, each in zip(weights, impurity, strict=True))
+    return sum(weighted, Fraction(0)) / exact_sum(dataset.weight)
+
+
+def kappa(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """Undefined if predictions and classes are all one class: nothing is left to agree on."""
+    table = confusion(dataset, outcome.predicted)
+    total = sum(map(sum, table))
+    agreed = Fraction(sum(table[each][each] for each in range(len(table))), total)
+    predicted = [sum(row[place] for row in table) for place in range(len(table))]
+    by_chance = Fraction(sum(sum(row) * often for row, often in zip(table, predicted, strict=True)), total**2)
+    return (agreed - by_chance) / (1 - by_chance) if by_chance != 1 else None
+
+
+def _share(outcome: TreeOutcome, leaf: int, label: object) -> Fraction:
+    """The share of a class, by weight, among the training rows of a leaf."""
+    at = outcome.tree.leaves[leaf]
+    total = sum(at.weights, Fraction(0))
+    known = [label_text(each) for each in outcome.tree.classes]
+    if not total or label_text(label) not in known:
+        return Fraction(0)
+    return at.weights[known.index(label_text(label))] / total
+
+
+def _cells(dataset: Dataset, outcome: TreeOutcome) -> list[tuple[int, int, int]]:
+    """Leaf, class and weight, where there is any."""
+    classes = len(dataset.classes)
+    sums = _sums(dataset.weight, outcome.leaf * classes + dataset.actual, len(outcome.tree.leaves) * classes)
+    return [(place // classes, place % classes, weight) for place, weight in enumerate(sums) if weight]
+
+
+def _sums(weight: NDArray[np.int64], group: NDArray[np.intp], groups: int) -> list[int]:
+    return [exact_sum(weight[group == each]) for each in range(groups)]
+
+
+def _total(dataset: Dataset) -> Fraction:
+    return exact_sum(dataset.weight) * dataset.weight_scale
+
+
+def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """The mean loss of the predictions in the leaves, which other rows may have taught."""
+    total = Fraction(0)
+    for leaf, node in enumerate(outcome.tree.leaves):
+        rows = outcome.leaf == leaf
+        weight, values = dataset.weight[rows], dataset.targets[rows, 0]
+        constant = node.exact[0] / dataset.target_scale
+        if kind == "squared":
+            crossed = exact_sum(values, weight) - constant * exact_sum(weight) / 2
+            total += exact_squares(values, weight) - 2 * constant * crossed
+        else:
+            above = values > floor(constant)
+            over = exact_sum(values[above], weight[above]) - constant * exact_sum(weight[above])
+            under = constant * exact_sum(weight[~above]) - exact_sum(values[~above], weight[~above])
+            total += over + under if kind == "absolute" else level * over + (1 - level) * under
+    power = 2 if kind == "squared" else 1
+    return total * dataset.target_scale**power / exact_sum(dataset.weight)
+
+
+def _mean_square_around_mean(dataset: Dataset) -> Fraction:
+    weight, values = dataset.weight, dataset.targets[:, 0]
+    mean = Fraction(exact_sum(values, weight), exact_sum(weight))
+    return (Fraction(exact_squares(values, weight), exact_sum(weight)) - mean**2) * dataset.target_scale**2

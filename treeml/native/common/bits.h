@@ -1,0 +1,78 @@
+/* What GCC and Clang have beyond ISO C, each with a fallback: counting bits, sums that report overflow, hints. Vectors
+   and whole numbers of 128 bits are the exceptions: see simd/pair_portable.c and common/wide.h. */
+#ifndef TREEML_BITS_H
+#define TREEML_BITS_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__) && !defined(TREEML_PLAIN_C)
+
+#define ALWAYS_INLINE __attribute__ ((always_inline))
+
+/* The number of the lowest bit set in a word that is not 0. */
+static inline int lowest_bit (uint64_t bits) { return __builtin_ctzll (bits); }
+static inline int count_bits (uint64_t bits) { return __builtin_popcountll (bits); }
+/* The number of bits that a whole number needs: 0 for 0. */
+static inline int bit_length (uint64_t bits) { return bits ? 64 - __builtin_clzll (bits) : 0; }
+static inline uint64_t reverse_bytes (uint64_t bits) { return __builtin_bswap64 (bits); }
+/* Whether the exact result does not fit; the results are undefined then. */
+static inline int add_overflows (int64_t a, int64_t b, int64_t *sum) { return __builtin_add_overflow (a, b, sum); }
+static inline int subtract_overflows (int64_t a, int64_t b, int64_t *difference) {
+  return __builtin_sub_overflow (a, b, difference);
+}
+static inline int multiply_overflows (int64_t a, int64_t b, int64_t *product) {
+  return __builtin_mul_overflow (a, b, product);
+}
+
+#else
+
+#define ALWAYS_INLINE
+
+static inline int count_bits (uint64_t bits) {
+  bits -= bits >> 1 & UINT64_C (0x5555555555555555);
+  bits = (bits & UINT64_C (0x3333333333333333)) + (bits >> 2 & UINT64_C (0x3333333333333333));
+  bits = (bits + (bits >> 4)) & UINT64_C (0x0f0f0f0f0f0f0f0f);
+  return (int) (bits * UINT64_C (0x0101010101010101) >> 56);
+}
+
+static inline int lowest_bit (uint64_t bits) { return count_bits (~bits & (bits - 1)); }
+
+static inline int bit_length (uint64_t bits) {
+  int length = 0;
+  for (; bits; bits >>= 1)
+    length++;
+  return length;
+}
+
+static inline uint64_t reverse_bytes (uint64_t bits) {
+  uint64_t reversed = 0;
+  for (int i = 0; i < 8; i++, bits >>= 8)
+    reversed = reversed << 8 | (bits & 255);
+  return reversed;
+}
+
+static inline int add_overflows (int64_t a, int64_t b, int64_t *sum) {
+  if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b)
+    return 1;
+  *sum = a + b;
+  return 0;
+}
+
+static inline int subtract_overflows (int64_t a, int64_t b, int64_t *difference) {
+  if (b > 0 ? a < INT64_MIN + b : a > INT64_MAX + b)
+    return 1;
+  *difference = a - b;
+  return 0;
+}
+
+static inline int multiply_overflows (int64_t a, int64_t b, int64_t *product) {
+  if (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
+            : (b > 0 ? a < INT64_MIN / b : a != 0 && b < INT64_MAX / a))
+    return 1;
+  *product = a * b;
+  return 0;
+}
+
+#endif
+
+#endif

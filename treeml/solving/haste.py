@@ -1,0 +1,190 @@
+"""Large data, little time -> a tree found on a sample of the rows, and verified on all of them.
+
+A search on millions of rows may need more time for its tests and tables than a limit allows, on a busy machine in
+particular. Then samples are searched instead, each four times as large as the one before, for as long as the next one
+can be expected to end in time. Every row of a sample stands for as many rows of the data, so that requirements and
+prices in rows keep their meaning. The tree is verified on all rows like any other; nothing is proved about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import monotonic
+
+import numpy as np
+
+from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
+from treeml.backends.run import run
+from treeml.data.table import Dataset, take_column, take_rows
+from treeml.lang.diagnostic import BackendError
+from treeml.measures.cuts import ranks
+from treeml.solving.choice import Chosen, lower, plan
+from treeml.solving.request import Request
+from treeml.solving.result import Clock, Result
+
+LARGE = 200_000  # rows; fewer are always searched as they are
+FIRST = 1 << 15  # rows of the first sample
+GROWTH = 4  # from one sample to the next
+SHARE_OF_SAMPLE = 0.1  # of the time that is left, for a first tree, if there is time for a search on all rows
+SHARE = 0.4  # of the time that is left, for making the tests of all rows; the search needs the rest
+_TIMED = 1 << 15  # values on which the time to make tests is measured
+_SECONDS_PER_ROW = 1.5e-6  # to raise and verify a tree, on a busy machine
+_SHARE_OF_BUILDING = 0.3  # verifying a tree takes at most this share of the time in which the rows were read and tested
+_SHARE_OF_LIMIT = 0.25
+
+Verified = Callable[[Answer, Chosen, Dataset, Request, Clock], Result]
+
+
+def may_sample(dataset: Dataset, request: Request) -> bool:
+    """Are the data large and the time limited, so that a tree of a sample comes first?
+
+    A tree to start from, a file to write or trees to list concern all tests, so such runs never use samples.
+    """
+    spec = request.spec
+    if dataset.rows < LARGE or spec.within is None or dataset.given_weight is not None:
+        return False
+    if (
+        request.cluster is not None
+        or request.start is not None
+        or spec.start is not None
+        or spec.improve is not None
+        or spec.listing is not None
+    ):
+        return False
+    return not request.files()
+
+
+def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
+    """Is the time too short to search all rows as they are?"""
+    left = request.deadline(begun) - monotonic()
+    return left < monotonic() - begun or _time_for_thresholds(dataset) > SHARE * left
+
+
+def _time_for_thresholds(dataset: Dataset) -> float:
+    """Seconds in which a test can be made of every threshold of the columns that are cut everywhere."""
+    rules = {rule.column or "": rule.method for rule in dataset.spec.binarizations}
+    every = [
+        column
+        for column in map(dataset.column, dataset.features)
+        if column.is_number and rules.get(column.name, rules.get("", "thresholds")) == "thresholds"
+    ]
+    if not every:
+        return 0.0
+    begun = monotonic()
+    part = every[0].values[:_TIMED]
+    ranks(part)
+    longer = np.log2(dataset.rows) / np.log2(_TIMED)  # sorting takes longer per value if there are more of them
+    return float((monotonic() - begun) * len(every) * dataset.rows / _TIMED * longer)
+
+
+def best_of_samples(
+    dataset: Dataset,
+    request: Request,
+    begun: float,
+    on_progress: OnProgress | None,
+    verified: Verified,
+    share: float = 1.0,
+) -> Result | None:
+    """The best tree found on samples of the rows; None if none of their trees meets the requirements on all rows.
+
+    `share`: of the time that is left; the rest is for a search on all rows.
+    """
+    best: Result | None = None
+    size = FIRST
+    deadline = monotonic() + share * (request.deadline(begun) - monotonic())
+    while True:
+        started = monotonic()
+        chosen = plan(lower(sampled(dataset, size), request), request)
+        kept = time_to_verify(dataset.rows, started - begun, request.spec.within)
+        limits = request.limits(begun, chosen.method, kept)
+        end = min(limits.deadline.at, deadline)
+        part = Deadline(end if best else started + (end - started) / 2)
+        answer = run(chosen.plan, replace(limits, deadline=part), None, _without_bounds(on_progress))
+        if answer.tree is not None:
+            found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), size, verified)
+            best = found if best is None or (found is not None and _is_better(found, best)) else best
+        size *= GROWTH
+        took = monotonic() - started
+        if answer.stop is Stop.INTERRUPTED or size > dataset.rows // 2:
+            return best
+        if monotonic() + GROWTH * took > deadline or (best is not None and answer.stop is Stop.TIME):
+            return best
+
+
+def sampled(dataset: Dataset, size: int) -> Dataset:
+    """One row of every so many, drawn at random, which stands for all of them."""
+    step = dataset.rows // size
+    rows = np.arange(size) * step + np.random.default_rng(size).integers(0, step, size)
+    count = np.full(size, step) if dataset.count is None else dataset.count[rows] * step
+    return replace(
+        dataset,
+        table=take_rows(dataset.table, rows) if dataset.table.rows == dataset.rows else dataset.table,
+        rows=size,
+        row_numbers=dataset.row_numbers[rows],
+        target=None if dataset.target is None else take_column(dataset.target, rows),
+        actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
+        weight=dataset.weight[rows] * step,
+        targets=dataset.targets[rows],
+        row_cost=None if dataset.row_cost is None else dataset.row_cost[rows],
+        given=None,
+        count=count,
+    )
+
+
+def time_to_verify(rows: int, building: float, within: float | None) -> float:
+    """Seconds to keep for verifying the answer, if reading the rows and making their tests took `building` seconds."""
+    kept = min(_SECONDS_PER_ROW * rows, _SHARE_OF_BUILDING * building)
+    return kept if within is None else min(kept, _SHARE_OF_LIMIT * within)
+
+
+def _on_all_rows(
+    answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, size: int, verified: Verified
+) -> Result | None:
+    note = (
+        f"the time limit is too short for a search on all {dataset.given_rows:,} rows: the tree was found on a sample "
+        f"of {size:,} and verified on all"
+    )
+    unproved = Answer(
+        Status.FEASIBLE,
+        answer.stop if answer.stop in (Stop.INTERRUPTED, Stop.MEMORY) else Stop.TIME,
+        answer.tree,
+        statistics=answer.statistics,
+        notes=(*answer.notes, note),
+    )
+    try:
+        return verified(unproved, chosen, dataset, request, clock)
+    except BackendError:  # the requirements hold on the sample, and not on all rows
+        return None
+
+
+def better_of(result: Result, quick: Result | None) -> Result:
+    """The result of the search on all rows, or the tree of a sample with the bound of that search, if it is better."""
+    if quick is None or result.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        return result
+    if result.tree is not None and not _is_better(quick, result):
+        return result
+    if (
+        result.bound is None
+        or not isinstance(quick.objective, (int, float))
+        or not isinstance(result.bound, (int, float))
+    ):
+        return quick
+    gap = abs(quick.objective - result.bound) / abs(quick.objective) if quick.objective else None
+    return replace(quick, stop=result.stop, bound=result.bound, gap=gap, evidence=result.evidence)
+
+
+def _is_better(result: Result, other: Result) -> bool:
+    return _values(result) < _values(other)
+
+
+def _values(result: Result) -> list[float]:
+    assert result.exact is not None
+    return [float(goal.value) if goal.sense == "minimize" else -float(goal.value) for goal in result.exact.goals]
+
+
+def _without_bounds(on_progress: OnProgress | None) -> OnProgress | None:
+    """Reports of a search on a sample tell the time alone: its values and bounds are not those of the data."""
+    if on_progress is None:
+        return None
+    return lambda progress: on_progress(Progress(progress.seconds))

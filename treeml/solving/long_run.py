@@ -1,0 +1,58 @@
+"""A run without a time limit that takes long -> a message that says so, and how to end it.
+
+The search itself asks now and then where it can, which costs short runs nothing; a timer does it for other back-ends.
+The message is a warning of the logger `treeml`, which goes to standard error unless the program says otherwise.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import Timer
+from time import monotonic
+
+from treeml.backends.contract import Limits
+
+LONG = 10.0  # seconds
+MESSAGE = (
+    "not finished after %g s, and no time limit is given; Ctrl-C stops with the best tree so far, "
+    "and `within 1 min` in the spec, --within 1min or within=60 sets a limit"
+)
+LOGGER = logging.getLogger("treeml")
+
+
+@dataclass
+class _LongRun:
+    begun: float
+    is_said: bool = False
+
+    def look(self) -> bool:
+        """Says it when it is time; never ends the search."""
+        if not self.is_said and monotonic() - self.begun >= LONG:
+            self.say()
+        return False
+
+    def say(self) -> None:
+        self.is_said = True
+        LOGGER.warning(MESSAGE, LONG)
+
+
+@contextmanager
+def long_run_said(limits: Limits, begun: float, *, is_asked: bool) -> Iterator[Limits]:
+    """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`."""
+    if limits.deadline.at < float("inf"):
+        yield limits
+        return
+    run = _LongRun(begun)
+    if is_asked:
+        yield replace(limits, is_over=run.look)
+        return
+    timer = Timer(max(0.0, begun + LONG - monotonic()), run.say)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield limits
+    finally:
+        timer.cancel()
