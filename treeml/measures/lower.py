@@ -8,6 +8,7 @@ least q times its denominator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from math import ceil, gcd, lcm, prod
@@ -22,7 +23,7 @@ from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.lowerings import SAFE, Features, lower_measure, refuse_size
-from treeml.problem.magnitudes import largest, row_ends
+from treeml.problem.magnitudes import added, largest, row_ends
 from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal
 from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
@@ -71,8 +72,9 @@ def lower_linear(expression: Linear, dataset: Dataset, features: Features, facto
 def ratio(use: Use, dataset: Dataset, features: Features) -> Sum:
     """One sum over the predictions divided by another, which is 0 only together with the first."""
     above, below = (_over_rows(lower_linear(side, dataset, features), dataset, use.span) for side in use.arguments)
-    if (below.cost < 0).any():
+    if row_ends(below.cost)[0] < 0:
         _no_denominator(use, "can be negative")
+    below = replace(below, cost=_never_negative(below.cost))
     if row_ends(below.cost)[0] == 0 and above.cost[below.cost == 0].any():
         _no_denominator(use, "can be 0 while the numerator is not")
     return Sum(((Fraction(1), Ratio(Sum(((Fraction(1), above),)), Sum(((Fraction(1), below),)))),))
@@ -88,6 +90,18 @@ def _over_rows(total: Sum, dataset: Dataset, span: Span | None) -> Predicted:
     (_, matrix), *_ = joined
     assert isinstance(matrix, Predicted)
     return matrix
+
+
+def _never_negative(cost: Whole) -> Whole:
+    """The same sums without negative entries, if no sum is negative: every row gives its least entry to all rows."""
+    if (cost >= 0).all():
+        return cost
+    least = cost.min(axis=1)
+    share, rest = divmod(added(least), len(cost))
+    to_each_row = np.full(len(cost), share, dtype=cost.dtype)
+    to_each_row[:rest] += 1
+    moved: Whole = cost + (to_each_row - least)[:, None]
+    return moved
 
 
 def _no_denominator(use: Use, fact: str) -> NoReturn:
