@@ -35,7 +35,7 @@ from treeml.lang.syntax import (
 
 MISSING = ("drop", "separate", "median")
 ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")
-LEVEL_METHODS = ("levels", "subsets")
+LEVEL_METHODS = ("levels", "subsets", "branches")
 
 
 @dataclass(slots=True)
