@@ -13,7 +13,7 @@ import pytest
 
 from treeml.lang.diagnostic import DataError
 from treeml.trees import nodes as trees
-from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.nodes import KINDS, Branch, Field, TreeLeaf
 from treeml.trees.tree import Tree
 
 
