@@ -48,3 +48,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "heart.csv" in refused.output
     assert [path.name for path in tmp_path.iterdir()] == ["heart.csv"]
     assert "there are boost" in run("plan").output
+
+
+def test_what_is_there_already_may_stay(tmp_path: Path) -> None:
+    assert run("plain", "-o", str(tmp_path)).exit_code == 0
+    assert run("plain", "-o", str(tmp_path)).exit_code == 0

@@ -30,12 +30,15 @@ def command(name: str | None, folder: Path | None, out: Printer) -> None:
     into = Path() if folder is None else folder
     spec = known[name]
     files = _files(spec)
-    present = [path.name for path in files if (into / path.name).exists()]
-    if present:
-        raise click.UsageError(f"{', '.join(present)}: there already; name another folder with -o")
     try:
         into.mkdir(parents=True, exist_ok=True)
-        for path in files:
+        missing = [path for path in files if not (into / path.name).exists()]
+        other = [
+            path.name for path in files if path not in missing and (into / path.name).read_bytes() != path.read_bytes()
+        ]
+        if other:
+            raise click.UsageError(f"{', '.join(other)}: another such file is there; name another folder with -o")
+        for path in missing:
             create_file(into / path.name, path.read_text(encoding="utf-8"))
     except OSError as error:
         raise click.FileError(str(into), error.strerror or str(error)) from error
