@@ -31,6 +31,8 @@ FORMULAS = {
     "npv": "TN / (TN + FN)",
     "f1": "2 TP / (2 TP + FP + FN)",
     "jaccard": "TP / (TP + FP + FN)",
+    "mcc": "(TP TN - FP FN) / root of (TP + FP)(TP + FN)(TN + FP)(TN + FN)",
+    "gmean": "root of (TP / (TP + FN)) (TN / (TN + FP))",
     "ratio": "numerator / denominator",
     "parity_gap": "max - min over the groups of (predicted positive / rows)",
     "opportunity_gap": "max - min over the groups of TP / (TP + FN)",

@@ -147,6 +147,23 @@ BUILT_IN: Mapping[str, Measure] = {
         _rate("npv", "share of what is not predicted as the class that is not of it"),
         _rate("f1", "harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN)"),
         _rate("jaccard", "what is predicted as the class and of it, as a share of what is either: TP / (TP + FP + FN)"),
+        Measure(
+            "mcc",
+            "Matthews' correlation of being predicted as the class and being of it; 0 if all get one prediction",
+            "classes",
+            "value",
+            "rates",
+            _CLASS,
+            goal="maximize",
+        ),
+        Measure(
+            "gmean",
+            "geometric mean over the classes of their recall",
+            "classes",
+            "share",
+            "errors",
+            goal="maximize",
+        ),
         _reported(
             "auc",
             "chance that a row of the class is in a leaf with a larger share of it than a row of another class",

@@ -65,6 +65,12 @@ HABITS: dict[str, str] = {
     "dice": "f1(...)",
     "jaccard_score": "jaccard(...)",
     "iou": "jaccard(...)",
+    "matthews_corrcoef": "mcc(...)",
+    "matthews": "mcc(...)",
+    "phi": "mcc(...)",
+    "geometric_mean": "gmean",
+    "geometric_mean_score": "gmean",
+    "g_mean": "gmean",
     # numbers
     "mean_squared_error": "mse",
     "root_mean_squared_error": "rmse",

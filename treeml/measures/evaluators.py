@@ -30,6 +30,7 @@ from treeml.lang.spec import Use
 from treeml.measures.monotonicity import is_monotone
 from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
 from treeml.problem.magnitudes import SAFE
+from treeml.problem.terms import rounded_root
 from treeml.trees.tree import Tree
 
 Mask = NDArray[np.bool_]
@@ -207,6 +208,26 @@ def _overlap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> tuple[Fraction
     wanted = class_number(dataset, use.arguments[0], use.span)
     actual, predicted = dataset.actual == wanted, outcome.predicted == wanted
     return weight_of(dataset, actual & predicted), weight_of(dataset, actual | predicted)
+
+
+def mcc(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    actual, predicted = dataset.actual == wanted, outcome.predicted == wanted
+    _part(use, dataset, actual, actual, f"class `{use.arguments[0]}`")
+    _part(use, dataset, ~actual, ~actual, f"the classes other than `{use.arguments[0]}`")
+    cells = ((actual, predicted), (~actual, ~predicted), (~actual, predicted), (actual, ~predicted))
+    tp, tn, fp, fn = (weight_of(dataset, one & other) for one, other in cells)
+    square = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    beyond_chance = tp * tn - fp * fn
+    return rounded_root(beyond_chance**2 / square, beyond_chance < 0) if square else Fraction(0)
+
+
+def gmean(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    product = Fraction(1)
+    right = outcome.predicted == dataset.actual
+    for number, label in enumerate(dataset.classes):
+        product *= _part(use, dataset, right, dataset.actual == number, f"class `{label}`")
+    return rounded_root(product, root=len(dataset.classes))
 
 
 def count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

@@ -37,6 +37,7 @@ from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
+    Contingency,
     Depth,
     DiscountedTestCost,
     Largest,
@@ -213,6 +214,35 @@ def _overlap(use: Use, dataset: Dataset, factor: int) -> Sum:
     either[:, wanted] = dataset.weight + (factor - 1) * of_it
     scale = dataset.weight_scale
     return _one(Ratio(_one(Predicted(both, scale)), _one(Predicted(either, scale))))
+
+
+def mcc(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _contingency(use, dataset, class_number(dataset, use.arguments[0], use.span))
+
+
+def gmean(use: Use, dataset: Dataset, features: Features) -> Sum:
+    if len(dataset.classes) == 1:
+        return Sum((), Fraction(1))  # every row is of the class, and predicted as it
+    if len(dataset.classes) != 2:
+        refuse(
+            "D467",
+            f"`gmean` can be optimized or required for two classes, and there are {len(dataset.classes)}",
+            use.span,
+            "is the geometric mean of all their recalls",
+            helps=("ask for `balanced_accuracy`, or name one class: `mcc(...)`; `report gmean` takes any number",),
+        )
+    return _contingency(use, dataset, 1)
+
+
+def _contingency(use: Use, dataset: Dataset, wanted: int) -> Sum:
+    """A root of the two-by-two table of one class against all others."""
+    classes, scale = _only(dataset, wanted), dataset.weight_scale
+    of_it = dataset.actual == wanted
+    label = dataset.classes[wanted]
+    positives = _nonzero(use, added(dataset.weight[of_it]), f"class `{label}`")
+    negatives = _nonzero(use, added(dataset.weight[~of_it]), f"the classes other than `{label}`")
+    right, wrong = (_weight_of(use, dataset, rows, classes) for rows in (of_it, ~of_it))
+    return _one(Contingency(use.measure, right, wrong, positives * scale, negatives * scale))
 
 
 def count(use: Use, dataset: Dataset, features: Features) -> Sum:

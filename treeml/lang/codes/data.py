@@ -355,6 +355,13 @@ DATA = (
         "requirement.",
     ),
     CodeEntry(
+        "D467",
+        "a geometric mean of more than two recalls",
+        "The search over the counts of true and false positives needs two classes; `gmean` of more can be reported.",
+        "maximize gmean        # three classes",
+        "Ask for `balanced_accuracy`, or for `mcc` of one class.",
+    ),
+    CodeEntry(
         "D471",
         "a row lacks a column that the tree asks about",
         "To predict, the tree needs the columns that its splits test.",
