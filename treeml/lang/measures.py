@@ -161,7 +161,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "gmean",
             "geometric mean over the classes of their recall",
             "classes",
-            "share",
+            "value",
             "errors",
             goal="maximize",
         ),
