@@ -44,6 +44,7 @@ FORMULAS = {
     "mean_absolute_error": "sum of |y - prediction| / rows",
     "r2": "1 - sum of (y - prediction)^2 / sum of (y - mean)^2",
     "quantile_loss": "sum of level * (y - prediction) if y is larger, else (1 - level) * (prediction - y)",
+    "survival_loss": "sum over deaths of -log(hazard), plus, over the leaves, deaths * log(sum of hazards / deaths)",
     "depth": "splits on the longest path",
     "leaves": "splits + 1",
     "support": "rows of the smallest leaf",

@@ -147,6 +147,12 @@ cluster_loss: OfColumns = _called(
     OfColumns, "cluster_loss", 'model.minimize(tml.cluster_loss("height", "weight", distance="absolute"))'
 )
 
+# survival
+
+survival_loss = _plain("survival_loss", "model.minimize(tml.survival_loss)")
+concordance = _plain("concordance", 'model.report("measures", tml.concordance)')
+brier = _plain("brier", 'model.report("measures", tml.brier)')
+
 # leaves
 
 support = _plain("support", "model.require(tml.support >= 10)")

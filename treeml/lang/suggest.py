@@ -88,6 +88,12 @@ HABITS: dict[str, str] = {
     "cohen_kappa": "kappa",
     "cohen_kappa_score": "kappa",
     "gini_impurity": "gini",
+    "c_index": "concordance",
+    "concordance_index": "concordance",
+    "concordance_index_censored": "concordance",
+    "integrated_brier_score": "brier",
+    "partial_likelihood": "survival_loss",
+    "hazard_loss": "survival_loss",
     "pinball_loss": "quantile_loss(...)",
     # fairness
     "demographic_parity": "parity_gap",

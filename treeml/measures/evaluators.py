@@ -22,6 +22,7 @@ from treeml.data.conditions import (
     refuse,
     rows_meeting,
 )
+from treeml.data.hazards import death_costs, leaf_loss
 from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.measures import MEASURES
@@ -345,6 +346,14 @@ def r2(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     around = sum((w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)), Fraction(0))
     total = around * dataset.weight_scale * dataset.target_scale**2
     return 1 - squared_loss(use, dataset, outcome) / total if total else Fraction(1)
+
+
+def survival_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """Deaths and hazards leaf by leaf; the hazards of the rows are those of all of them together."""
+    rows = dataset.targets[:, 0]
+    died, hazard, costs = rows & 1, rows >> 1, death_costs(rows)
+    sums = ([exact_sum(each[leaf]) for each in (costs, died, hazard)] for leaf in _leaf_rows(outcome))
+    return sum((Fraction(leaf_loss(*each)) for each in sums), Fraction(0))
 
 
 def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

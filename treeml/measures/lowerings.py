@@ -34,10 +34,12 @@ from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
 from treeml.problem.constants import exact_sum, group_losses
+from treeml.problem.hazard_cost import HazardCost
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
     Contingency,
+    Custom,
     Depth,
     DiscountedTestCost,
     Largest,
@@ -386,6 +388,10 @@ def r2(use: Use, dataset: Dataset, features: Features) -> Sum:
     alone = group_losses("squared", dataset.targets[:, 0], dataset.weight, together, 1, Fraction(1, 2))
     loss = Loss("squared", dataset.targets, dataset.weight, 1 / (alone or Fraction(1)))
     return Sum(((Fraction(-1), loss),), Fraction(1))
+
+
+def survival_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Custom(HazardCost.of(dataset.targets[:, 0])))
 
 
 def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:

@@ -11,6 +11,7 @@ from html import escape
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares
+from treeml.trees.survival_curve import HEIGHT, draw_curve
 
 # Light enough for black text, and distinguishable for color-blind people (after Okabe and Ito 2008).
 COLORS = ("#9ecae9", "#ffbf79", "#88d27a", "#f2a7d0", "#f5e663", "#b79ad6", "#e8a195", "#b8b8b8")
@@ -96,7 +97,8 @@ def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
 def _text_lines(tree: TreeData, node: Node, first: str, rest: str) -> Iterator[str]:
     if isinstance(node, TreeLeaf):
         # The target is named because `yes: yes` would be unclear for a class called `yes`.
-        subject = f"{shown(tree.target)} = " if tree.target else ""
+        named = tree.outputs[0] if tree.task == "numbers" and len(tree.outputs) == 1 else tree.target
+        subject = f"{shown(named)} = " if named else ""
         yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
         return
     yield f"{first}{node.test}?"
@@ -166,6 +168,7 @@ def _placed(tree: TreeData) -> Iterator[_Box]:
     middles = _middles(widths, sides)
     for number, (node, parent, answer, depth) in enumerate(order):
         height = 18 * len(lines[number]) + 12 + (10 if _has_bar(tree, node) else 0)
+        height += HEIGHT + 6 if isinstance(node, TreeLeaf) and node.curve else 0
         yield _Box(node, parent, answer, middles[number], GAP + depth * HIGH, widths[number], height, lines[number])
 
 
@@ -235,6 +238,8 @@ def _box(tree: TreeData, box: _Box) -> str:
         parts.append(f'<text x="{box.x:.1f}" y="{box.y + 20 + 18 * place:.1f}" {look}>{_xml(line)}</text>')
     if isinstance(box.node, TreeLeaf) and _has_bar(tree, box.node):
         parts += _bar(tree, box.node, left + 8, box.y + box.height - 14, box.width - 16)
+    if isinstance(box.node, TreeLeaf) and box.node.curve:
+        parts += draw_curve(tree, box.node, left + 8, box.y + box.height - HEIGHT - 8, box.width - 16)
     parts.append("</g>")
     return "".join(parts)
 

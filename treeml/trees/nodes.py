@@ -70,6 +70,7 @@ class TreeLeaf:
     counts: tuple[int, ...] = ()  # rows of every class
     weights: tuple[Fraction, ...] = ()  # weight of every class
     exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
+    curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
 
 
 @dataclass(frozen=True, slots=True)
