@@ -99,7 +99,7 @@ class Binarization:
     """How one column, or every column without a rule of its own (`column` is empty), becomes yes-or-no tests."""
 
     column: str  # "" for all
-    method: str  # thresholds, quantiles, width, cuts, levels or subsets
+    method: str  # thresholds, quantiles, width, cuts, levels, subsets or branches
     pieces: int = 0  # of quantiles and width
     cuts: tuple[Fraction, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -136,6 +136,7 @@ class Spec:
     data: str | None = None
     target: str | None = None
     positive: str | None = None  # the class that counts as positive, as text
+    observed: str | None = None  # the column that says whether the end of the time in the target was observed
     features: tuple[str, ...] | None = None  # None: all
     excluded: tuple[str, ...] = ()
     columns: Mapping[str, ColumnSpec] = field(default_factory=dict)
