@@ -1,4 +1,4 @@
-"""`treeml example`: the name of an example -> its specification, its data and its Python twin in the folder."""
+"""`treeml example`: the name of an example -> its specification and its data in the folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve()
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), help="Write into this folder.")
 @output_options("style", "quiet")
 def command(name: str | None, folder: Path | None, out: Printer) -> None:
-    """Write the example NAME (spec, data, script) into this folder; without NAME, list all examples."""
+    """Write the example NAME, a spec and its data, into this folder; without NAME, list all examples."""
     from treeml.system.writing import create_file  # imported here: start-up time
 
     known = _examples()
@@ -59,7 +59,7 @@ def _examples() -> dict[str, Path]:
 def _files(spec: Path) -> list[Path]:
     """The specification first, then what belongs to it: all of its folder, or what has its name among the cases."""
     pattern = f"{spec.stem}.*" if spec.parent.name == "cases" else "*.*"
-    others = [path for path in sorted(spec.parent.glob(pattern)) if path.suffix in (".tml", ".csv", ".py")]
+    others = [path for path in sorted(spec.parent.glob(pattern)) if path.suffix in (".tml", ".csv")]
     return [spec, *(path for path in others if path != spec)]
 
 
