@@ -75,6 +75,35 @@ def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
     return reached
 
 
+def row_sides(tree: TreeData, row: Any) -> tuple[int, ...]:
+    """The sides that one row takes, as places in `TreeData.sides`. A dict only needs the columns on its path."""
+    inputs = None if isinstance(row, Mapping) else read_inputs(tree, row)
+    if inputs is not None and inputs.rows != 1:
+        raise ValueError(f"a path is that of one row, not of {inputs.rows}")
+    fields = {field.name: field for field in tree.fields}
+    sides: list[int] = []
+    node = tree.root
+    while isinstance(node, Branch):
+        name = node.test.column
+        column = inputs.columns[name] if inputs is not None else _values_of_row(fields[name], row)
+        is_yes = bool(answers(node.test, column)[0])
+        sides.append(0 if is_yes else 1)
+        node = node.yes if is_yes else node.no
+    return tuple(sides)
+
+
+def _values_of_row(field: Field, row: Mapping[str, Any]) -> Values:
+    if field.name not in row:
+        note = f"give it, or None if it is missing; the row has {_listed(row) or 'nothing'}"
+        _refuse("D471", f"the row has no `{field.name}`", "the tree asks about it on the way of this row", note)
+    value = row[field.name]
+    if _is_column(value):
+        if len(value) != 1:
+            raise ValueError(f"a path is that of one row, and `{field.name}` has {len(value)} values")
+        value = value[0]
+    return _values(field, [value])
+
+
 def answers(test: TreeTest, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:
     """Which of these rows (or of all rows) answer yes."""
     values = column.values if rows is None else column.values[rows]

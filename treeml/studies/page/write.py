@@ -15,7 +15,7 @@ from treeml.studies.comparison.record import flaw_of
 from treeml.studies.page.colors import colored
 from treeml.studies.page.template import asset, filled, in_script
 from treeml.system.reading import read_text
-from treeml.trees.drawing import COLORS
+from treeml.trees.palette import COLORS
 
 # The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")

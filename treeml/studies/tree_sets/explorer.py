@@ -17,7 +17,7 @@ from treeml.solving.result import Number, plain
 from treeml.studies.page.colors import colored
 from treeml.studies.page.template import asset, filled, in_script
 from treeml.studies.tree_sets.stored import content_of
-from treeml.trees.drawing import COLORS
+from treeml.trees.palette import COLORS
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
