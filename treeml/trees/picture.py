@@ -1,6 +1,6 @@
 """An SVG drawing of this package -> PNG or PDF, by matplotlib.
 
-The drawings of `drawing.py` use few elements of SVG, and each is drawn here as the browser draws it. So there is one
+The drawings of `svg.py` use few elements of SVG, and each is drawn here as the browser draws it. So there is one
 layout for all forms, and a picture needs no browser. An element that is not known here raises ValueError.
 """
 
