@@ -36,7 +36,7 @@ from treeml.lang.words import MODIFIERS, TYPES
 
 MISSING = ("drop", "separate", "median")
 ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")
-LEVEL_METHODS = ("levels", "subsets")
+LEVEL_METHODS = ("levels", "subsets", "branches")
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import label_text
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, TreeTest, number_text, rounded_text
-from treeml.trees.routing import Inputs, Values, answers, read_inputs, route
+from treeml.trees.routing import Inputs, Values, read_inputs, route, side_numbers
 
 BINS = 18  # of a histogram, about
 MOST_BARS = 30  # levels of a column that get a bar of their own
@@ -47,7 +48,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Distributions:
-    """The spread at every node, in the order of `TreeData.nodes`; None where there is nothing to show."""
+    """The spread at every node, parents before their sides; None where there is nothing to show."""
 
     spreads: tuple[Spread | None, ...]
     rows: int
@@ -81,9 +82,9 @@ def distributions(tree: TreeData, data: Any) -> Distributions:
             spreads.append(None if reach is None or not len(rows) else _of_target(node, rows, kinds, reach))
             continue
         column = inputs.columns[node.test.column]
-        yes = answers(node.test, column, rows)
-        spreads.append(_at(node, column, rows, yes, kinds, reach) if len(rows) else None)
-        todo += [(node.no, rows[~yes]), (node.yes, rows[yes])]
+        side = side_numbers(node, column, rows)
+        spreads.append(_at(node, column, rows, side, kinds, reach) if len(rows) else None)
+        todo += [(each.node, rows[side == place]) for place, each in reversed(list(enumerate(tree.sides(node))))]
     return Distributions(tuple(spreads), inputs.rows, reach)
 
 
@@ -124,13 +125,13 @@ def _number(value: Any) -> float:
 
 
 def _at(
-    node: Branch, column: Values, rows: Rows, yes: NDArray[np.bool_], kinds: _Kinds, reach: tuple[float, float] | None
+    node: Branch, column: Values, rows: Rows, side: Rows, kinds: _Kinds, reach: tuple[float, float] | None
 ) -> Spread:
     missing = np.zeros(len(rows), dtype=np.bool_) if column.missing is None else column.missing[rows]
     if node.test.kind == "at most" and not column.field.levels:
         values = column.values[rows].astype(np.float64)
         return _of_numbers(node.test, values, missing, rows, kinds, reach)
-    return _of_levels(column, rows, yes, missing, kinds, reach)
+    return _of_levels(column, rows, side, missing, kinds, reach)
 
 
 def _of_numbers(
@@ -167,7 +168,7 @@ def _of_numbers(
 def _of_levels(
     column: Values,
     rows: Rows,
-    yes: NDArray[np.bool_],
+    taken: Rows,
     missing: NDArray[np.bool_],
     kinds: _Kinds,
     reach: tuple[float, float] | None,
@@ -176,11 +177,12 @@ def _of_levels(
     keys = np.where(missing, -1, column.values[rows]) if column.field.levels else column.values[rows]
     found, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
     first = np.array([int(np.argmax(code == number)) for number in range(len(found))], dtype=np.intp)
-    side = np.where(yes[first], 0, 1)
+    side = taken[first]
     labels: list[str] = []
-    bar_of, cut = np.zeros(len(found), dtype=np.intp), 0
-    room = MOST_BARS // 2 if (side == 0).any() and (side == 1).any() else MOST_BARS
-    for each in (0, 1):
+    bar_of = np.zeros(len(found), dtype=np.intp)
+    cuts, names = [], []
+    room = max(2, MOST_BARS // len(set(side.tolist())))
+    for each in range(int(side.max()) + 1):
         here = np.flatnonzero(side == each)
         own = set(here[np.argsort(-counts[here], kind="stable")][: room if len(here) <= room else room - 1].tolist())
         for number in here.tolist():
@@ -190,11 +192,10 @@ def _of_levels(
         if len(own) < len(here):
             bar_of[[number for number in here.tolist() if number not in own]] = len(labels)
             labels.append(f"{len(here) - len(own)} more")
-        cut = len(labels) if each == 0 else cut
+        cuts.append(float(len(labels)))
+        names.append(f"{len(here)} {'value' if len(here) == 1 else 'values'}" if len(here) else "")
     bins = bar_of[code]
-    numbers = [int((side == each).sum()) for each in (0, 1)]
-    sides = tuple(f"{number} {'value' if number == 1 else 'values'}" if number else "" for number in numbers)
-    spread = Spread(_bars(labels, bins, rows, kinds), (float(cut),), sides=sides)
+    spread = Spread(_bars(labels, bins, rows, kinds), tuple(cuts[:-1] or cuts), sides=tuple(names))
     if reach is None or kinds.target is None:
         return spread
     # Points of one level stand side by side, in the order of the rows, so that they hide each other less.
@@ -224,13 +225,13 @@ def _with_points(spread: Spread, places: Floats, rows: Rows, target: Floats, rea
         return spread
     chosen = known[np.linspace(0, len(known) - 1, min(len(known), MOST_POINTS)).astype(np.intp)]
     points = tuple((float(places[row]), float(share[row])) for row in chosen)
-    cut, end = spread.cuts[0], float(len(spread.bars))
-    means = tuple(
-        (start, stop, float(share[known][inside].mean()))
-        for start, stop, inside in ((0.0, cut, places[known] <= cut), (cut, end, places[known] > cut))
-        if inside.any()
-    )
-    return replace(spread, points=points, means=means)
+    borders = (0.0, *spread.cuts, float(len(spread.bars)))
+    place_of, means = places[known], []
+    for start, stop in pairwise(borders):
+        inside = (place_of > start if start else place_of >= 0) & (place_of <= stop)
+        if inside.any():
+            means.append((start, stop, float(share[known][inside].mean())))
+    return replace(spread, points=points, means=tuple(means))
 
 
 def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float]) -> Spread | None:

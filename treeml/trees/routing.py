@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest
+from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest, fan, sides
 
 MISSING, UNKNOWN = -1, -2
 EXACT = 2**53  # beyond this, not every integer is a float64
@@ -81,15 +81,24 @@ def row_sides(tree: TreeData, row: Any) -> tuple[int, ...]:
     if inputs is not None and inputs.rows != 1:
         raise ValueError(f"a path is that of one row, not of {inputs.rows}")
     fields = {field.name: field for field in tree.fields}
-    sides: list[int] = []
+    taken: list[int] = []
     node = tree.root
     while isinstance(node, Branch):
         name = node.test.column
         column = inputs.columns[name] if inputs is not None else _values_of_row(fields[name], row)
-        is_yes = bool(answers(node.test, column)[0])
-        sides.append(0 if is_yes else 1)
-        node = node.yes if is_yes else node.no
-    return tuple(sides)
+        taken.append(int(side_numbers(node, column, np.zeros(1, dtype=np.intp))[0]))
+        node = sides(node)[taken[-1]]
+    return tuple(taken)
+
+
+def side_numbers(node: Branch, column: Values, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of each of these rows, the place in `TreeData.sides` of the side that it takes."""
+    found = fan(node)
+    tests = [node.test] if found is None else [test for test, _ in found.branches]
+    taken = np.full(len(rows), len(tests), dtype=np.intp)
+    for place, test in reversed(list(enumerate(tests))):
+        taken[answers(test, column, rows)] = place
+    return taken
 
 
 def _values_of_row(field: Field, row: Mapping[str, Any]) -> Values:

@@ -352,6 +352,6 @@ def _bar(tree: TreeData, leaf: TreeLeaf, left: float, top: float, across: float)
 
 def _whole_text(tree: TreeData, node: Node) -> str:
     if isinstance(node, Branch):
-        return str(node.test)
+        return "; ".join(side.fact for side in tree.sides(node))
     against = against_text(tree, node)
     return f"{tree.prediction_text(node)}: {leaf_facts(tree, node)}{f'; {against}' if against else ''}"
