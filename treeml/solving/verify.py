@@ -229,7 +229,8 @@ def _measures(
         assert found is not None
         measures[name] = found
     for use in dataset.spec.reported:
-        values[use] = reported_value(use, dataset, outcome)
+        if use not in values:
+            values[use] = reported_value(use, dataset, outcome)
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)

@@ -93,7 +93,10 @@ def _kinds(tree: TreeData, data: Any, inputs: Inputs) -> _Kinds:
         return _Kinds(route(tree, inputs), len(tree.leaves))
     target = _column_of(data, tree.target)
     if tree.task == "numbers":
-        values = None if target is None else np.array([_number(value) for value in target], dtype=np.float64)
+        is_other = tree.predicted != tree.target  # such as a risk: it does not stand on the scale of the target
+        values = (
+            None if target is None or is_other else np.array([_number(value) for value in target], dtype=np.float64)
+        )
         return _Kinds(np.zeros(inputs.rows, dtype=np.intp), 1, values)
     size = len(tree.classes)
     if target is None:

@@ -60,7 +60,7 @@ def title_of(tree: TreeData) -> str:
 def leaf_text(tree: TreeData, leaf: TreeLeaf) -> str:
     """A leaf in one line: what it predicts and the rows in it."""
     # The target is named because `sex is F: no` would be unclear for a class called `no`.
-    subject = f"{shown(tree.target)} = " if tree.target else ""
+    subject = f"{shown(tree.predicted)} = " if tree.predicted else ""
     against = against_text(tree, leaf)
     return f"{subject}{tree.prediction_text(leaf)}  [{leaf_facts(tree, leaf)}{f'; {against}' if against else ''}]"
 

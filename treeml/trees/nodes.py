@@ -82,6 +82,7 @@ class TreeLeaf:
     weights: tuple[Fraction, ...] = ()  # weight of every class
     exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
     because: str = ""  # the requirement or goal that makes it predict against its majority, if one does
+    curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +300,15 @@ class TreeData:
         field = next((field for field in self.fields if field.name == found.column), None)
         levels = [level for level in field.levels if label_text(level) not in asked] if field is not None else []
         return _labels_shown(levels) if 0 < len(levels) < 3 else "other"
+
+    @property
+    def predicted(self) -> str:
+        """The name of what a leaf predicts: the target, or another number about it; empty for clusters.
+
+        >>> tree.predicted
+        'disease'
+        """
+        return self.outputs[0] if self.task == "numbers" and len(self.outputs) == 1 else self.target
 
     def prediction_text(self, leaf: TreeLeaf) -> str:
         """The prediction of a leaf as text for people: long labels and names are shortened.

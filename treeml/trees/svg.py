@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown, width
-from treeml.trees import charts
+from treeml.trees import charts, survival_curve
 from treeml.trees.distributions import Distributions, Spread
 from treeml.trees.drawing import against_text, leaf_facts, path_below, rows_text, title_of
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class, rounded_text
@@ -74,6 +74,7 @@ class _Box:
     @property
     def height(self) -> float:
         extra = (BAR + 6 if self.has_bar else 0) + (charts.HEIGHT + 4 if self.spread else 0)
+        extra += survival_curve.HEIGHT + 6 if isinstance(self.node, TreeLeaf) and self.node.curve else 0
         return LINE * len(self.lines) + 12 + extra
 
     @property
@@ -246,6 +247,8 @@ def _legend(tree: TreeData) -> Iterator[tuple[str, str]]:
             yield "", f"and {len(tree.classes) - MOST_IN_LEGEND} more"
     elif tree.task == "numbers" and len(tree.leaves) > 1:
         values = [leaf.prediction for leaf in tree.leaves]
+        if tree.predicted != tree.target:
+            yield "", shown(tree.predicted, 40)
         yield PALE_NUMBER, f"lowest {rounded_text(min(values))}"
         yield FULL_NUMBER, f"highest {rounded_text(max(values))}"
 
@@ -256,7 +259,7 @@ def _remarks(tree: TreeData, view: View) -> Iterator[tuple[str, str]]:
         for place in view.path:
             node = tree.sides(node)[place].node
         assert isinstance(node, TreeLeaf)
-        subject = f"{shortened(shown(tree.target), 40)} = " if tree.target else ""
+        subject = f"{shortened(shown(tree.predicted), 40)} = " if tree.predicted else ""
         yield f"blue: the path of one row, to {subject}{shortened(tree.prediction_text(node), 40)}", PATH
     if view.distributions is not None:
         rows, reach = view.distributions.rows, view.distributions.reach
@@ -320,6 +323,9 @@ def _drawn(tree: TreeData, box: _Box, place: _Place) -> str:
         parts += charts.draw_chart(box.spread, frame)
     if isinstance(box.node, TreeLeaf) and box.has_bar:
         parts += _bar(tree, box.node, left + 8, bottom - BAR - 7, box.width - 16)
+    if isinstance(box.node, TreeLeaf) and box.node.curve:
+        top = bottom - survival_curve.HEIGHT - 8
+        parts += survival_curve.draw_curve(tree, box.node, left + 8, top, box.width - 16)
     parts.append("</g>")
     return "".join(parts)
 
