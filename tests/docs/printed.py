@@ -9,6 +9,7 @@ page and writes such blocks anew, to be read before they are committed.
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,7 @@ def _run(language: str, code: str, session: dict[str, Any], folder: Path) -> str
         (folder / code.split()[1]).write_text(code, encoding="utf-8")
         return None
     if language == "sh":
-        lines = [line.split()[1:] for line in code.replace("'", "").splitlines() if line.startswith("treeml ")]
+        lines = [shlex.split(line, comments=True)[1:] for line in code.splitlines() if line.startswith("treeml ")]
         done = [
             subprocess.run([sys.executable, "-m", "treeml", *line], cwd=folder, capture_output=True, text=True)
             for line in lines
