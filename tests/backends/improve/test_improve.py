@@ -73,6 +73,14 @@ def test_a_smaller_reach_never_makes_it_worse(seed: int, options: dict[str, Any]
     assert Routed(problem, answer.tree).labels.tolist() == labels_of(problem)
 
 
+def test_of_trees_of_one_depth_the_first_is_kept() -> None:
+    """Rounds that change a subtree without making the tree shallower lead away from the start."""
+    for seed in SEEDS:
+        problem = perfect(seed)
+        answer = improved(problem, chain(problem, labels_of(problem)), depth=3, rows=20)
+        assert answer.tree == answer.trace[-1].tree
+
+
 @pytest.mark.parametrize("inner", ["sat", "cpsat", "maxsat", "mip", "oracle"])
 def test_other_solvers_do_the_subtrees(inner: str) -> None:
     problem = perfect(1, rows=18, tests=5)
