@@ -51,6 +51,16 @@ def number(text: str, unit: str = "") -> s.Number:
         ("predict `a b` is yes", s.Predict(s.Name("a b"), s.Name("yes"))),
         ("predict months observed died", s.Predict(s.Name("months"), observed=s.Name("died"))),
         ("predict observed observed `is`", s.Predict(s.Name("observed"), observed=s.Name("is"))),
+        ("leaves linear", s.LeafModel(s.Name("linear"))),
+        (
+            "leaves linear(age, `a b`, ridge = 0.5)",
+            s.LeafModel(
+                s.Call(
+                    "linear",
+                    (s.Argument(s.Name("age")), s.Argument(s.Name("a b")), s.Argument(number("0.5"), "ridge")),
+                )
+            ),
+        ),
         ("features all except id, name", s.Features((), (s.Name("id"), s.Name("name")))),
         ("features `all`, depth", s.Features((s.Name("all"), s.Name("depth")))),
         (
@@ -202,8 +212,8 @@ def test_every_terminal_of_the_grammar_has_a_description():
 def test_the_grammar_names_no_measure():
     from treeml.lang.measures import MEASURES
 
-    # `gain predict ...` states what the measure `gain` adds up.
-    assert [name for name in MEASURES if f'"{name}"' in grammar()] == ["gain"]
+    # `gain predict ...` states what the measure `gain` adds up, and `leaves linear(...)` what leaves hold.
+    assert [name for name in MEASURES if f'"{name}"' in grammar()] == ["leaves", "gain"]
 
 
 @pytest.mark.parametrize(
