@@ -12,7 +12,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.diagnostic import SpecError
-from treeml.trees.drawing import draw_svg
+from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
 
 TEXT = "predict months observed died\nminimize survival_loss\nrequire depth <= {}\n"

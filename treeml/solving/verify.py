@@ -205,6 +205,11 @@ def evaluate_expression(expression: Linear, dataset: Dataset, outcome: TreeOutco
     return _linear(expression, dataset, outcome, {}, None)
 
 
+def goal_values(outcome: TreeOutcome, dataset: Dataset) -> tuple[GoalCheck, ...]:
+    """The goals of the specification with their values on a tree."""
+    return _goals(dataset, outcome, {}, None)
+
+
 def is_met(requirement: Requirement, dataset: Dataset, outcome: TreeOutcome) -> bool:
     """Does a tree meet a requirement?"""
     return _requirement(requirement, dataset, outcome, {}).met

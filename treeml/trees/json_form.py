@@ -89,12 +89,13 @@ def _write_node(node: Node, tree: TreeData) -> dict[str, Any]:
             test["missing_yes"] = True
         return {"test": test, "yes": _write_node(node.yes, tree), "no": _write_node(node.no, tree)}
     if tree.task == "classes":
-        return {
+        leaf = {
             "predict": _write_label(node.prediction),
             "rows": node.rows,
             "counts": list(node.counts),
             "weights": [_write_exact(weight) for weight in node.weights],
         }
+        return {**leaf, "because": node.because} if node.because else leaf
     prediction = list(node.prediction) if tree.task == "clusters" else node.prediction
     written: dict[str, Any] = {
         "predict": prediction,
@@ -192,7 +193,7 @@ class _Reader:
         return TreeTest(name, kind, values, self.truth(found, "missing_yes", place))
 
     def class_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
-        self.only(found, {"predict", "rows", "counts", "weights"}, place)
+        self.only(found, {"predict", "rows", "counts", "weights", "because"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
             self.refuse(f"{place}.predict", f"is {brief(label)}, which is not one of the classes")
@@ -201,7 +202,8 @@ class _Reader:
         for name, amounts in (("counts", counts), ("weights", weights)):
             if amounts and len(amounts) != len(tree.classes):
                 self.refuse(f"{place}.{name}", f"has {len(amounts)} values for {len(tree.classes)} classes")
-        return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights)
+        because = self.text(found, "because", place) if "because" in found else ""
+        return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights, because=because)
 
     def number_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
         self.only(found, {"predict", "rows", "exact", "curve", "slopes"}, place)
