@@ -119,7 +119,7 @@ def test_text_and_python_say_the_same() -> None:
     [
         ("minimize absolute_loss leaves linear(u)", "does not go with linear leaves"),
         ("minimize leaves leaves linear(u)", "need `squared_loss`"),
-        ("minimize squared_loss leaves cubic(u)", "leaves cannot be `cubic`"),
+        ("minimize squared_loss leaves cubic(u)", "cannot follow"),
         ("minimize squared_loss leaves linear(u, u)", "each once"),
         ("minimize squared_loss leaves linear(u, lasso = 1)", "each once"),
         ("minimize squared_loss leaves linear(u, ridge = -1)", "not below 0"),
@@ -134,6 +134,12 @@ def test_text_and_python_say_the_same() -> None:
 def test_what_does_not_fit_is_refused(text: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
         tml.parse(f"predict y {text} require depth <= 1").solve(rows_of(0))
+
+
+def test_python_refuses_other_models() -> None:
+    model = tml.Model().predict("y").minimize(tml.squared_loss).require(tml.depth <= 1).leaves("cubic", "u")
+    with pytest.raises(SpecError, match="leaves cannot be `cubic`"):
+        model.solve(rows_of(0))
 
 
 def test_solvers_of_models_refuse_it() -> None:
