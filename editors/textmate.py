@@ -48,7 +48,7 @@ def textmate() -> dict[str, Any]:
         },
         {"name": "keyword.control.treeml", "match": rf"\b(?:{_any(verbs)})\b"},
         # `leaves` opens a statement only before `linear`; elsewhere it is a measure.
-        *({"name": "keyword.control.treeml", "match": rf"\b{regular[each]}"} for each in sorted(opening & set(regular))),
+        *({"name": "keyword.control.treeml", "match": rf"\b{regular[each]}"} for each in opening if each in regular),
         {
             "match": rf"(:)\s*({_any(sorted(TYPES))})\b",
             "captures": {"1": {"name": "punctuation.treeml"}, "2": {"name": "storage.type.treeml"}},
