@@ -324,11 +324,19 @@ static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
 
 /* Builds a greedy tree of a set, or one that follows a guide, and offers it as a solution. */
 static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, const struct numeric_tree *guide,
-                        struct numeric_tree *tree) {
+                        int ahead, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   tree->nodes = 0;
-  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, tree))
+  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, ahead, tree))
     numeric_offer (worker, tree);
+}
+
+/* A tree that looks two levels ahead, with a limit on the work as below. */
+static void try_ahead (struct numeric_worker *worker, struct numeric_set *set, struct numeric_tree *tree) {
+  worker->allowance = worker->solver->options.deepen;
+  try_greedy (worker, set, NULL, 1, tree);
+  worker->allowance = 0;
+  numeric_resume (worker->solver);
 }
 
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
@@ -346,7 +354,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    try_greedy (worker, set, &tree, &deeper);
+    try_greedy (worker, set, &tree, 0, &deeper);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -366,13 +374,15 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
     if (size > large) {
       struct numeric_set sample;
       if (numeric_set_sample (worker, set, size / sampled, &sample))
-        try_greedy (worker, &sample, NULL, &tree);
+        try_greedy (worker, &sample, NULL, 0, &tree);
       numeric_set_release (solver, &sample);
     }
     if (!numeric_stopping (solver))
-      try_greedy (worker, set, NULL, &tree);
+      try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
-      try_greedy (worker, set, &tree, &better);
+      try_greedy (worker, set, &tree, 0, &better);
+    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+      try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);
   }
