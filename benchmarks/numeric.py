@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-
 SHORT = 0.25  # seconds for which every fit is repeated at least, if one does not take long
 
 

@@ -409,15 +409,20 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
   }
 }
 
+/* The caller's code for a rank of a kept column. */
+static int32_t code_of (const treeml_numeric *solver, int32_t column, int32_t rank) {
+  return solver->code_of[column] ? solver->code_of[column][rank] : rank;
+}
+
 /* Translates kept columns and ranks to the caller's columns and codes. */
 static void translate (treeml_numeric *solver) {
   struct numeric_tree *tree = &solver->best;
   for (int64_t i = 0; i < tree->nodes; i++)
     if (tree->column[i] >= 0) {
-      if (solver->code_of[tree->column[i]])
-        tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
+      tree->cut[i] = code_of (solver, tree->column[i], tree->cut[i]);
       tree->column[i] = solver->source[tree->column[i]];
     }
+  solver->best_is_given = 1;
 }
 
 /* Resets the answer, and sets the limits of a solve. */
@@ -433,7 +438,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->stopping, 0);
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
-  solver->better = 0;
+  solver->better = solver->best_is_given = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }
@@ -567,8 +572,9 @@ int treeml_numeric_tree (const treeml_numeric *solver, int32_t *column, int32_t 
     return TREEML_BAD_ARGUMENT;
   const struct numeric_tree *best = &solver->best;
   for (int64_t i = 0; i < best->nodes; i++) {
-    column[i] = best->column[i];
-    cut[i] = best->cut[i];
+    const int translated = solver->best_is_given || best->column[i] < 0;
+    column[i] = translated ? best->column[i] : solver->source[best->column[i]];
+    cut[i] = translated ? best->cut[i] : code_of (solver, best->column[i], best->cut[i]);
     yes[i] = best->yes[i];
     no[i] = best->no[i];
     label[i] = best->label[i];
