@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
+from treeml.data.hazards import hazards
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
 from treeml.data.rounding import (
@@ -66,7 +67,13 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     outputs: list[Column] = []
     if not as_classes and not mistakes:
         outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
-    targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
+    mistakes += spec_checks.unusable_survival(spec, table, target)
+    if spec.observed is not None and target is not None and not mistakes:
+        seen = table.columns[spec.observed]
+        packed = hazards(spec_checks.numbers_of(target), spec_checks.is_observed(seen))
+        targets, target_scale, target_error = packed[:, None], Fraction(1), Fraction(0)
+    else:
+        targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
     dataset = Dataset(
         spec=spec,
         table=table,
@@ -107,6 +114,7 @@ class _Roles:
     mentions: list[Mention]
     uses: list[Use]
     target: str | None
+    observed: str | None
     weight: str | None
     clustered: list[str]
     costs: list[str]  # with the cost of a prediction for every row
@@ -119,7 +127,8 @@ class _Roles:
     @property
     def without_gaps(self) -> list[str]:
         """The columns whose missing values cannot be kept apart."""
-        return [name for name in (self.target, self.weight, *self.clustered, *self.costs) if name is not None]
+        named = (self.target, self.observed, self.weight, *self.clustered, *self.costs)
+        return [name for name in named if name is not None]
 
     @property
     def needed(self) -> list[str]:
@@ -137,7 +146,7 @@ def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str
     clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
     costs = list(dict.fromkeys(column for column, _ in spec.row_costs.values()))
     features = _features(spec, table, target, weight, clustered, mistakes, notes)
-    roles = _Roles(named, list(uses(spec)), target, weight, clustered, costs, features)
+    roles = _Roles(named, list(uses(spec)), target, spec.observed, weight, clustered, costs, features)
     if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
         mistakes.append(spec_checks.no_target(spec, table))
     return roles
@@ -158,7 +167,14 @@ def _features(
     notes: list[str],
 ) -> tuple[str, ...]:
     columns = table.columns
-    left_out = {target, weight, *spec.excluded, *spec.forbidden, *(column for column, _ in spec.row_costs.values())}
+    left_out = {
+        target,
+        spec.observed,
+        weight,
+        *spec.excluded,
+        *spec.forbidden,
+        *(column for column, _ in spec.row_costs.values()),
+    }
     if spec.features is None:
         left_out.update(clustered)
         candidates: Any = columns

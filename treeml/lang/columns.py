@@ -84,6 +84,18 @@ def _target(statements: Sequence[Statement], scope: Scope, found: ColumnFields) 
     if predict.positive is not None:
         found.fields["positive"] = label(predict.positive, scope.params)
         found.remember("positive", predict.positive.span)
+    if predict.observed is not None:
+        name, span = predict.observed.text, predict.observed.span or predict.span
+        if name == predict.column.text:
+            scope.findings.error(
+                "T317",
+                f"`{name}` cannot be both the time and whether its end was observed",
+                (span, "the time again"),
+                help="name the column that is 1 or true where the end was observed",
+            )
+        found.fields["observed"] = name
+        found.remember("observed", span)
+        found.ban(name, span, "says whether the end was observed")
 
 
 def _features(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
@@ -102,6 +114,14 @@ def _features(statements: Sequence[Statement], scope: Scope, found: ColumnFields
                     f"`{column.text}` is predicted, so it cannot be a feature",
                     (found.spans.get("predict"), "the target"),
                     (column.span, "a tree that may ask for the answer needs no other question"),
+                    help="remove it from one of the two",
+                )
+            if column.text == found.fields.get("observed"):
+                scope.findings.error(
+                    "T317",
+                    f"`{column.text}` says whether the end was observed, so it cannot be a feature",
+                    (found.spans.get("observed"), "known only at the end"),
+                    (column.span, "a feature"),
                     help="remove it from one of the two",
                 )
         for column in features.excluded:

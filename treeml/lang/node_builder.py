@@ -149,7 +149,8 @@ class Builder:
         return Data(read_quoted(children[1].text), span=_span(children))
 
     def predict(self, children: Children) -> Predict:
-        return Predict(children[1], _after_words(children).get("IS"), span=_span(children))
+        words = _after_words(children)
+        return Predict(children[1], words.get("IS"), words.get("OBSERVED"), span=_span(children))
 
     def features(self, children: Children) -> Features:
         named = children[1]

@@ -136,6 +136,7 @@ class Spec:
     data: str | None = None
     target: str | None = None
     positive: str | None = None  # the class that counts as positive, as text
+    observed: str | None = None  # the column that says whether the end of the time in the target was observed
     features: tuple[str, ...] | None = None  # None: all
     excluded: tuple[str, ...] = ()
     columns: Mapping[str, ColumnSpec] = field(default_factory=dict)

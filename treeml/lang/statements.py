@@ -211,12 +211,16 @@ class Statements:
         """
         return self.add(Data(str(path)))
 
-    def predict(self, column: str, positive: Any = None) -> Self:
+    def predict(self, column: str, positive: Any = None, *, observed: str | None = None) -> Self:
         """Name the column to predict and, for two classes, which of them is positive.
 
+        A time is predicted with the column that says whether its end was `observed`.
+
         >>> model.predict("disease", positive="yes")
+        >>> model.predict("months", observed="died").minimize(tml.survival_loss)
         """
-        return self.add(Predict(column_name(column), None if positive is None else label(positive)))
+        seen = None if observed is None else column_name(observed)
+        return self.add(Predict(column_name(column), None if positive is None else label(positive), seen))
 
     def features(self, *columns: str, excluding: str | Iterable[str] = ()) -> Self:
         """Name the columns that may be tested (all, if none is named), except those in `excluding`.

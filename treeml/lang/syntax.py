@@ -152,8 +152,11 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Predict:
+    """`predict spam is 1`, or `predict months observed died`: a time, and whether its end was observed."""
+
     column: Name
     positive: Value | None = None
+    observed: Name | None = None
     span: Span | None = _span()
 
 

@@ -48,6 +48,7 @@ INNER_WORDS = (
         "given",
         "in",
         "is",
+        "observed",
         "of",
         "on",
         "seed",

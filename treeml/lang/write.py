@@ -132,7 +132,8 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
         case Data():
             return [f"data {spell_string(statement.path)}"]
         case Predict():
-            return ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            pieces: list[Piece] = ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            return pieces if statement.observed is None else [*pieces, " observed ", ColumnName(statement.observed)]
         case Features():
             excluded = [" except ", *_columns(statement.excluded)] if statement.excluded else []
             return ["features ", *_columns(statement.columns), *excluded]

@@ -202,6 +202,11 @@ def evaluate_expression(expression: Linear, dataset: Dataset, outcome: TreeOutco
     return _linear(expression, dataset, outcome, {}, None)
 
 
+def goal_values(outcome: TreeOutcome, dataset: Dataset) -> tuple[GoalCheck, ...]:
+    """The goals of the specification with their values on a tree."""
+    return _goals(dataset, outcome, {}, None)
+
+
 def is_met(requirement: Requirement, dataset: Dataset, outcome: TreeOutcome) -> bool:
     """Does a tree meet a requirement?"""
     return _requirement(requirement, dataset, outcome, {}).met
@@ -224,7 +229,8 @@ def _measures(
         assert found is not None
         measures[name] = found
     for use in dataset.spec.reported:
-        values[use] = reported_value(use, dataset, outcome)
+        if use not in values:
+            values[use] = reported_value(use, dataset, outcome)
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
 from treeml.problem.terms import (
+    Contingency,
     Custom,
     Depth,
     DiscountedTestCost,
@@ -207,7 +208,7 @@ class _Terms:
         return Sum(tuple(parts), Fraction(self.random.choice((0, 0, 0, 1)), 3))
 
     def list_of_goals(self) -> list[str]:
-        return [kind for kind in self.makers if kind not in ("Ratio", "Monotone")] or list(self.makers)
+        return [kind for kind in self.makers if kind not in ("Ratio", "Contingency", "Monotone")] or list(self.makers)
 
     def bound(self, name: str) -> Bound | None:
         kinds = list(self.makers)
@@ -284,6 +285,18 @@ class _Terms:
         right = named * (np.array(self.actual) == last)[:, None]
         return Ratio(single(Predicted(right)), single(Predicted(named)))
 
+    def contingency(self) -> Contingency:
+        """mcc or gmean of the last class."""
+        last = self.problem.classes - 1
+        of_it = np.array(self.actual) == last
+        of_it[:1], of_it[1:2] = True, False  # both sides have rows
+        named = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        named[:, last] = self.problem.count
+        right, wrong = named * of_it[:, None], named * ~of_it[:, None]
+        kind = self.random.choice(("mcc", "gmean"))
+        ends = (Fraction(max(1, int(each.sum()))) for each in (right, wrong))
+        return Contingency(kind, single(Predicted(right)), single(Predicted(wrong)), *ends)
+
     def loss(self) -> Loss:
         outputs = self.random.choice((1, 1, 1, 2))
         targets = [[self.random.randint(-5, 9) for _ in range(outputs)] for _ in range(self.problem.rows)]
@@ -343,6 +356,9 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     ),
     "Ratio": RandomTerm(
         lambda terms: terms.ratio(), lambda random, _: (">=", Fraction(random.randint(1, 4), 4)), "classes"
+    ),
+    "Contingency": RandomTerm(
+        lambda terms: terms.contingency(), lambda random, _: (">=", Fraction(random.randint(0, 9), 10)), "classes"
     ),
     "Loss": RandomTerm(
         lambda terms: terms.loss(), lambda random, _: ("<=", Fraction(random.randint(0, 30))), "numbers"

@@ -8,7 +8,7 @@ the counts differ from those of the solved problem.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.conditions import cluster_targets
+from treeml.data.hazards import survival_times, surviving
 from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import ChosenLoss, chosen_loss
 from treeml.problem import tree as nodes
@@ -117,6 +118,8 @@ def leaf_outputs(dataset: Dataset) -> tuple[LeafOutput, ...]:
         named = zip(loss.columns, targets.T, strict=True)
         return tuple(LeafOutput(name, values, scale, loss.kind, loss.level) for name, values in named)
     name = dataset.target.name if dataset.target is not None else ""
+    if loss.kind == "hazard":
+        name = "relative hazard"
     return tuple(LeafOutput(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
 
 
@@ -253,4 +256,9 @@ def _number_leaves(
     for count, *exact in zip(counts, *columns, strict=True):
         numbers = tuple(map(float, exact))
         leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], count, exact=tuple(exact)))
+    if dataset.spec.observed is not None:
+        times, observed = survival_times(dataset)
+        return [
+            replace(leaf, curve=surviving(times[rows], observed[rows])) for leaf, rows in zip(leaves, ends, strict=True)
+        ]
     return leaves

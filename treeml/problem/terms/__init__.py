@@ -7,6 +7,7 @@ back-ends that can take it natively. Import terms and `Sum` from this package.
 """
 
 from treeml.problem.terms.base import EVERY_TERM, KINDS, Composite, Locality, Part, Term
+from treeml.problem.terms.contingency import Contingency, rounded_root
 from treeml.problem.terms.custom import Custom, StoredCost
 from treeml.problem.terms.depth import Depth
 from treeml.problem.terms.largest import Largest
@@ -27,6 +28,7 @@ __all__ = [
     "EVERY_TERM",
     "KINDS",
     "Composite",
+    "Contingency",
     "Custom",
     "Depth",
     "DiscountedTestCost",
@@ -47,4 +49,5 @@ __all__ = [
     "Term",
     "TestCost",
     "Used",
+    "rounded_root",
 ]
