@@ -184,6 +184,34 @@ def test_no_depth_limit() -> None:
             assert close(free, deep)
 
 
+@pytest.mark.parametrize("heaviest", [1, 3, 1000, 30_000, 10**6, 10**12], ids=str)
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+def test_prices_without_a_depth(kernel: int, heaviest: int) -> None:
+    # Prices from nothing to more than the data are worth, with weights about the widths of the lanes.
+    for seed in range(8):
+        random, bits = data(seed, 7, 60)
+        noise = random.random(60) < 0.2
+        weight = random.integers(1, heaviest + 1, 60)
+        solver = Solver(bits, Labels((bits[0] ^ bits[1]) ^ noise, 2, weight))
+        whole = int(weight.sum())
+        for price in sorted({0, 1, *(max(1, whole // part) for part in (300, 60, 25, 10, 4, 1))}):
+            general = solver.solve(leaf_price=price, options={"general": 1})
+            for options in ({"kernel": kernel}, {"kernel": kernel, "cache_kind": 2}, {"kernel": kernel, "cache": 9}):
+                if kernel_is_there(options):
+                    found = solver.solve(leaf_price=price, options=options)
+                    assert (found.status, found.value) == ("optimal", general.value), (seed, price, options)
+
+
+def test_prices_without_a_depth_agree_with_all_trees() -> None:
+    for seed in range(12):
+        random, bits = data(seed, 4, 14)
+        cost = random.integers(0, 9, (14, 2))
+        solver = Solver(bits, ClassCosts(cost))
+        for price in (1, 2, 3, 5, 8):
+            truth = min(by_leaves(bits, class_cost(cost), 4, price=price).values())
+            assert solver.solve(leaf_price=price).value == truth
+
+
 def test_levels_are_those_of_single_searches() -> None:
     random, bits = data(400, 7, 80)
     targets = random.integers(0, 100, (80, 1))

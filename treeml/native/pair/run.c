@@ -84,6 +84,8 @@ static void begin_with_start (struct worker *worker) {
 static void deepen (struct worker *worker) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
+  /* A price per leaf prunes deep trees better than a limit on depth does. */
+  const int32_t last = shared->any_depth && shared->price ? 4 : 6;
   int32_t depth = solver->options.deepening && shared->whole_depth > pass_depth ? pass_depth : shared->whole_depth;
   for (;;) {
     shared->depth = depth;
@@ -110,7 +112,7 @@ static void deepen (struct worker *worker) {
       shared->bound = fact.lower;
     if (solver_stopping (solver) || depth == shared->whole_depth)
       return;
-    depth = depth < 6 ? depth + 1 : shared->whole_depth;
+    depth = depth < last ? depth + 1 : shared->whole_depth;
   }
 }
 
@@ -200,6 +202,7 @@ int search_run (treeml_solver *solver) {
     shared.support = solver->options.support;
     shared.similar = solver->options.similarity && (shared.support <= 1 || model == &signed_model);
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);
+    shared.any_depth = shared.whole_depth == smaller (deepest, rows.shape.tests);
     shared.leaves = limits_leaves (&solver->options) ? solver->options.leaves : 0;
     if (shared.leaves)
       shared.whole_depth = (int32_t) smaller (shared.whole_depth, shared.leaves - 1);

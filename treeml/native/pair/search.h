@@ -55,15 +55,19 @@ struct model {
   int64_t (*side_leaf) (const struct worker *, const struct subproblem *, int32_t test, int yes);
   double (*information) (const struct worker *, const struct subproblem *,
                          int32_t test); /* the information that remains after the test */
-  /* Writes the rows of the smaller side to worker->small_ids and small_start; returns whether that is the yes side. */
-  int (*gather) (struct worker *, const struct subproblem *, int32_t test);
+  /* Writes the rows of one side of a test, list after list, to `ids` and `start`; to be called after `pairs`. */
+  void (*side_rows) (const struct worker *, const struct subproblem *, int32_t test, int yes, int32_t *ids,
+                     int32_t *start);
   /* Solves both sides of the gathered test to depth two. If they cannot be below `upper`, bounds are enough. */
   enum passed (*pass) (struct worker *, struct subproblem *, int32_t test, int small_is_yes, int64_t upper,
                        int64_t *yes, int64_t *no);
   /* The same by number of leaves, [1] to [4]; NULL if the model does not support a limit on leaves. */
   int (*pass_sizes) (struct worker *, struct subproblem *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
   int64_t (*side_stump) (const struct worker *, const struct subproblem *, int32_t test,
-                         int yes);                                                     /* to be called after `pairs` */
+                         int yes); /* to be called after `pairs` */
+  /* With a price per leaf, to be called after `pairs`: lower bounds of both sides of every test, whatever their depth,
+     in low_yes and low_no; a test that no best tree needs gets the bound UNREACHABLE. NULL if the model has none. */
+  void (*paid_sides) (struct worker *, struct subproblem *);
   int (*larger_side) (const struct worker *, const struct subproblem *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct subproblem *, int32_t test, int64_t yes, int64_t no);
 };
@@ -119,6 +123,7 @@ struct shared {
   int64_t slack;   /* by how many units real values may be off */
   int32_t depth;   /* current depth of the root */
   int32_t whole_depth;
+  int any_depth; /* whether no tree is deeper than whole_depth, so that facts found there hold for all */
   int has_tree;
   int similar;                /* whether the similarity bound holds */
   struct pool *pool;          /* pool of threads, or NULL */
@@ -143,7 +148,7 @@ int poll_search (struct worker *);
 int slice_allocate (struct worker *, struct slice *);
 void slice_release (struct worker *, struct slice *);
 
-/* Writes the rows of one side of a test, list after list, to `ids` and `start`. */
+/* Writes the rows of one side of a test, list after list, to `ids` and `start`, whether or not there are pairs. */
 void side_rows (const struct worker *, const struct subproblem *, int32_t test, int yes, int32_t *ids, int32_t *start);
 
 #endif

@@ -18,6 +18,14 @@ struct subproblem *subproblem_at (struct worker *,
                                   int32_t depth); /* allocated when first entered; NULL if out of memory */
 void subproblem_release (struct worker *, struct subproblem *);
 void load_root (struct worker *, struct subproblem *);
+/* The two sides of a test of an opened problem. The rows of the smaller one are in worker->small_ids. */
+struct halves {
+  int small; /* whether the smaller side is that of the yes */
+  uint64_t hash[2][2];
+};
+void halve (struct worker *, const struct subproblem *, int32_t test, struct halves *);
+void load_half (struct worker *, const struct subproblem *parent, struct subproblem *child, int32_t test, int yes,
+                const struct halves *);
 void load_child (struct worker *, const struct subproblem *parent, struct subproblem *child, int32_t test, int yes);
 void order_tests (struct worker *, struct subproblem *, int at_root);
 
@@ -33,7 +41,7 @@ void solve (struct worker *, int32_t depth, int64_t upper, struct fact *);
 void solve_stump (struct worker *, struct subproblem *, struct fact *);
 void try_split (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t upper, struct fact *,
                 int64_t *low);
-void begin_bounds (const struct worker *, struct subproblem *);
+void begin_bounds (struct worker *, struct subproblem *);
 void spread (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t yes, int64_t no);
 void best_root (const struct worker *, const struct subproblem *, struct fact *);
 void adopt (struct fact *, const struct fact *known);
