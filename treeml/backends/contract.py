@@ -157,6 +157,7 @@ class Capabilities:
     minimizes_depth: bool = False  # Depth as a goal? (otherwise the plan deepens iteratively)
     merges_rows: bool = False  # merges identical rows itself? (otherwise the plan does)
     merges_tests: bool = False  # drops and merges redundant tests itself? (otherwise the plan does)
+    branches: bool = False  # splits a node into more than two branches?
     numeric: bool = False  # works on ordered features directly, without binary tests?
     starts: bool = False  # uses a starting tree?
     reports: bool = False  # calls on_progress?

@@ -18,6 +18,7 @@ from treeml.backends.options import settle, threaded
 from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -197,6 +198,8 @@ def _malformed(tree: Node, problem: Problem) -> Fault | None:
             return "B510", f"its tree holds {node!r}"
         elif problem.classes and not 0 <= node.label < problem.classes:
             return "B510", f"its tree predicts class {node.label}, and there are {problem.classes}"
+    if not has_whole_fans(problem, tree):
+        return "B510", "its tree does not separate all levels of a column that is split by branches"
     return None
 
 

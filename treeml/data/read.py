@@ -70,7 +70,7 @@ def load_arrays(
         return _with_target(load(X, types, limits=limits), y, weight, types)
     matrix = _matrix(X)
     rows, width = matrix.shape
-    names = _names(width)
+    names = array_names(width)
     findings = InferenceNotes("the array")
     others: dict[str, Column] = {}
     for name, values in (("y", y), ("weight", weight)):
@@ -105,7 +105,8 @@ def values_at(values: Any, rows: Any) -> Any:
 
 
 @lru_cache(maxsize=8)
-def _names(width: int) -> tuple[str, ...]:
+def array_names(width: int) -> tuple[str, ...]:
+    """The names of the columns of an array."""
     return tuple([f"x{i}" for i in range(width)])
 
 

@@ -32,10 +32,11 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
+from treeml.lang.words import MODIFIERS, TYPES
 
 MISSING = ("drop", "separate", "median")
 ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")
-LEVEL_METHODS = ("levels", "subsets")
+LEVEL_METHODS = ("levels", "subsets", "branches")
 
 
 @dataclass(slots=True)
@@ -198,7 +199,12 @@ def _modifier_fits(modifier: Modifier, scope: Scope) -> bool:
             "N211", f"`sensitive` takes no word after it, but here is `{value}`", (modifier.span, "write `sensitive`")
         )
         return False
-    near = "sensitive" if name in ("protected", "private") else suggest(name, ("sensitive", "missing"))
+    if name in TYPES:
+        scope.findings.error(
+            "N211", "the type of a column stands first", (modifier.span, f"write `{name}` right after the colon")
+        )
+        return False
+    near = "sensitive" if name in ("protected", "private") else suggest(name, MODIFIERS)
     scope.findings.error(
         "N211",
         f"no property of a column is called `{name}`",

@@ -60,6 +60,7 @@ class Measure:
     # The rows of each group of a column that a fairness measure compares: "all", "positives", "negatives" or several.
     # Its first parameter is the column, and a group without such rows is refused before solving.
     fairness: tuple[str, ...] = ()
+    signed: bool = False  # can be negative, as costs that columns give can be
     additive: bool = False  # a sum over the rows of what the class predicted for each counts, plus a constant
     leaf_loss: LeafLoss | None = None  # if the leaves hold numbers that minimize it
     instead: str = ""  # of a measure that can be reported, not optimized or required: what to ask for instead
@@ -221,6 +222,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="minimize",
+            signed=True,
             additive=True,
         ),
         Measure(
@@ -230,6 +232,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="maximize",
+            signed=True,
             additive=True,
         ),
         Measure(

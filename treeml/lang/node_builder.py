@@ -54,7 +54,7 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.lang.words import TYPES, read_number, read_quoted, read_unit
+from treeml.lang.words import MODIFIERS, TYPES, read_number, read_quoted, read_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ class Builder:
         parts = _after_words(children)
         kind: Word | None = parts.get("COLON")
         if kind is not None and kind.text not in TYPES:
-            return _unknown_type(kind, _span(children))
+            return _unknown_type(kind.text, kind.span, _span(children))
         return Param(
             name.text,
             parts.get("EQUAL"),
@@ -161,10 +161,12 @@ class Builder:
         )
 
     def column(self, children: Children) -> ColumnRule | Flawed:
-        kind = children[3]
-        if kind.text not in TYPES:
-            return _unknown_type(kind, _span(children))
-        return ColumnRule(children[1].items, kind.text, _items(children[4:]), span=_span(children))
+        first, names, span = children[3], children[1].items, _span(children)
+        if first.name in TYPES and not first.value:
+            return ColumnRule(names, first.name, _items(children[4:]), span=span)
+        if first.name in MODIFIERS:  # the type is inferred
+            return ColumnRule(names, "", _items(children[3:]), span=span)
+        return _unknown_type(first.name, first.span, span, MODIFIERS)
 
     def modifier(self, children: Children) -> Modifier:
         value = children[1].text if len(children) > 1 else ""
@@ -349,20 +351,16 @@ def _after_words(children: Children) -> dict[str, Any]:
     return {child.type: following for child, following in pairwise(children) if isinstance(child, Word)}
 
 
-def _unknown_type(kind: Word, span: Span) -> Flawed:
-    guess = suggest(kind.text, TYPES)
-    if guess is None and (kind.text == "sensitive" or suggest(kind.text, ("sensitive",)) is not None):
-        written = "category, sensitive"
-        label = Label(kind.span, f"write the type first: `{written}`")
-        title = "the type of a column stands before `sensitive`"
-        return Flawed(Diagnostic("S117", title, (label,), fix=(Fix(kind.span, written),)), span)
+def _unknown_type(name: str, place: Span, span: Span, modifiers: tuple[str, ...] = ()) -> Flawed:
+    """A word that is no type, nor one of the modifiers that may stand in its place."""
+    guess = suggest(name, (*TYPES, *modifiers))
     return Flawed(
         Diagnostic(
             "S117",
-            f"no type is called `{kind.text}`",
-            (Label(kind.span, f"did you mean `{guess}`?" if guess else "not a type"),),
-            notes=("types are " + ", ".join(f"`{name}`" for name in TYPES[:-1]) + f" and `{TYPES[-1]}`",),
-            fix=(Fix(kind.span, guess),) if guess else (),
+            f"no type is called `{name}`",
+            (Label(place, f"did you mean `{guess}`?" if guess else "not a type"),),
+            notes=("types are " + ", ".join(f"`{each}`" for each in TYPES[:-1]) + f" and `{TYPES[-1]}`",),
+            fix=(Fix(place, guess),) if guess else (),
         ),
         span,
     )

@@ -99,7 +99,7 @@ class Binarization:
     """How one column, or every column without a rule of its own (`column` is empty), becomes yes-or-no tests."""
 
     column: str  # "" for all
-    method: str  # thresholds, quantiles, width, cuts, levels or subsets
+    method: str  # thresholds, quantiles, width, cuts, levels, subsets or branches
     pieces: int = 0  # of quantiles and width
     cuts: tuple[Fraction, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)

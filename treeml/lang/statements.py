@@ -225,8 +225,8 @@ class Statements:
         """
         return self.add(Features(_names(columns), _names(excluding)))
 
-    def column(self, name: str | Iterable[str], type: str, *, sensitive: bool = False, missing: str = "") -> Self:
-        """Declare the type of one or more columns.
+    def column(self, name: str | Iterable[str], type: str = "", *, sensitive: bool = False, missing: str = "") -> Self:
+        """Declare one or more columns; without a type, it is inferred.
 
         >>> model.column(["age", "pressure"], "number", missing="median")
         """
@@ -236,7 +236,9 @@ class Statements:
         names = _names(name)
         if not names:
             raise ValueError("column takes at least one name")
-        return self.add(ColumnRule(names, _type(type), tuple(modifiers)))
+        if not type and not modifiers:
+            raise ValueError("column takes a type, sensitive=True or missing=...")
+        return self.add(ColumnRule(names, _type(type) if type else "", tuple(modifiers)))
 
     def weight_by(self, column: str) -> Self:
         """Weight each row by the number in a column.

@@ -168,7 +168,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """`sensitive`, `missing median`, ... after the type of a column."""
+    """`sensitive`, `missing median`, ... after the type of a column, or alone."""
 
     name: str
     value: str = ""
@@ -178,7 +178,7 @@ class Modifier:
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
     columns: tuple[Name, ...]
-    type: str
+    type: str  # "" if it is inferred
     modifiers: tuple[Modifier, ...] = ()
     span: Span | None = _span()
 

@@ -137,8 +137,9 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             excluded = [" except ", *_columns(statement.excluded)] if statement.excluded else []
             return ["features ", *_columns(statement.columns), *excluded]
         case ColumnRule():
-            modifiers = [piece for modifier in statement.modifiers for piece in (", ", modifier)]
-            return ["column ", *_columns(statement.columns), f" : {statement.type}", *modifiers]
+            said: list[Piece] = [*([statement.type] if statement.type else []), *statement.modifiers]
+            properties = [piece for each in said for piece in (", ", each)][1:]
+            return ["column ", *_columns(statement.columns), " : ", *properties]
         case WeightBy():
             return ["weight by ", ColumnName(statement.column)]
         case WeightClass():

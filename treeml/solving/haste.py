@@ -50,6 +50,7 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
         or spec.start is not None
         or spec.improve is not None
         or spec.listing is not None
+        or any(rule.method == "branches" for rule in spec.binarizations)  # all rows have to be seen for every branch
     ):
         return False
     return not request.files()

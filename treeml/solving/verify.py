@@ -16,6 +16,7 @@ from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
 from treeml.measures.reported import reported_value
+from treeml.trees.nodes import Branch, Node, fan, sides
 from treeml.trees.raising import leaf_outputs
 from treeml.trees.tree import Tree
 
@@ -138,6 +139,7 @@ def verify_outcome(
         *_wrong_claims(goals, claimed, tolerance),
         *(_missed(requirement) for requirement in requirements if not requirement.met),
         *_wrong_columns(tree, dataset),
+        *_wrong_branches(tree, dataset, outcome),
         *_wrong_leaves(tree, dataset, outcome),
         *(_worse(goals, measures, before, dataset) if before is not None else ()),
         *(_wrong_proof(goals, claim, tolerance) if claim is not None else ()),
@@ -326,6 +328,32 @@ def _worse(goals: tuple[GoalCheck, ...], measures: Mapping[str, Fraction], befor
 def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
     allowed = set(dataset.features)
     return [f"the tree tests `{name}`, which may not be split on" for name in tree.columns if name not in allowed]
+
+
+def _wrong_branches(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
+    """Nodes with one branch for each level whose last branch holds rows of several levels."""
+    wrong: list[str] = []
+    leaf = 0
+
+    def visit(node: Node) -> None:
+        nonlocal leaf
+        if not isinstance(node, Branch):
+            leaf += 1
+            return
+        *branches, rest = sides(node)
+        for side in branches:
+            visit(side)
+        first = leaf
+        visit(rest)
+        found = fan(node)
+        if found is not None:
+            values = dataset.column(found.column).values[(outcome.leaf >= first) & (outcome.leaf < leaf)]
+            if (values != values[:1]).any():
+                wrong.append(f"the tree splits `{found.column}` by branches, and one of them holds several levels")
+
+    if any(isinstance(node, Branch) and node.test.kind == "branch" for node in tree.nodes()):
+        visit(tree.root)
+    return wrong
 
 
 def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:

@@ -81,7 +81,7 @@ def from_columns(
     bounds: tuple[Bound, ...] = (),
     count: Sequence[int] | None = None,
 ) -> Problem:
-    """A problem over columns, each given by its kind (binary, ordered, levels, subsets) and codes; -1 is missing."""
+    """A problem over columns, each given by the kind of its feature and by its codes; -1 is missing."""
     features: list[Feature] = []
     tests: list[Test] = []
     for number, (kind, codes) in enumerate(columns):
@@ -105,8 +105,8 @@ def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
         made = [Test(feature, "true", (), side) for side in sides]
     elif kind == "ordered":
         made = [Test(feature, "at most", (level,), side) for level in range(levels - 1) for side in sides]
-    elif kind == "levels":
-        made = [Test(feature, "level", (level,)) for level in range(levels)]
+    elif kind in ("levels", "branches"):
+        made = [Test(feature, "level" if kind == "levels" else "branch", (level,)) for level in range(levels)]
     else:
         # A subset and its complement make the same split: take the one without the last level.
         subsets = range(1, 2 ** (levels - 1))
@@ -146,6 +146,7 @@ class Sizes:
     depth: int = 3
     bounds: int = 3
     goals: int = 2
+    branches: bool = False  # may a node split a column by all its levels at once?
     is_extreme: bool = False  # weights, prices, targets and limits from 1e-9 to beyond 64 bits, and of 16 digits
 
 
@@ -154,7 +155,8 @@ def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[s
     sizes = sizes or Sizes()
     rows = random.randint(1, sizes.rows)
     columns = [
-        _random_column(random, rows) for _ in range(random.randint(0 if random.random() < 0.05 else 1, sizes.columns))
+        _random_column(random, rows, sizes.branches)
+        for _ in range(random.randint(0 if random.random() < 0.05 else 1, sizes.columns))
     ]
     count = [random.choice((1, 1, 1, 2, 3)) for _ in range(rows)]
     numbers = random.random() < 0.2 and (kinds is None or "Loss" in kinds)
@@ -169,8 +171,9 @@ def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[s
     return shell.asking(goals, tuple(bounds))
 
 
-def _random_column(random: Random, rows: int) -> tuple[str, list[int]]:
-    kind = random.choice(("binary", "binary", "binary", "ordered", "levels", "subsets"))
+def _random_column(random: Random, rows: int, branches: bool) -> tuple[str, list[int]]:
+    kinds = ("binary", "binary", "binary", "ordered", "levels", "subsets")
+    kind = random.choice(("branches", "branches", *kinds[2:]) if branches else kinds)
     levels = 2 if kind == "binary" else random.randint(2, 4 if kind == "ordered" else 3)
     low = -1 if random.random() < 0.1 else 0
     return kind, [random.randint(low, levels - 1) for _ in range(rows)]

@@ -42,13 +42,14 @@ def draw_dot(tree: TreeData) -> str:
         name = f"n{number}"
         number += 1
         if isinstance(node, Branch):
-            lines.append(f'  {name} [label="{_dot_text(str(node.test))}"];')
-            todo += [(node.no, name, "no"), (node.yes, name, "yes")]
+            question, sides = tree.sides_of(node)
+            lines.append(f'  {name} [label="{_dot_text(question)}"];')
+            todo += [(side, name, answer) for answer, side in reversed(sides)]
         else:
             label = "\n".join((tree.prediction_text(node), rows_text(tree, node)))
             lines.append(f'  {name} [label="{_dot_text(label)}", fillcolor="{_color(tree, node)}"];')
         if parent:
-            lines.append(f'  {parent} -> {name} [label="{answer}"];')
+            lines.append(f'  {parent} -> {name} [label="{_dot_text(answer)}"];')
     lines.append("}")
     return "\n".join(lines) + "\n"
 
@@ -99,9 +100,13 @@ def _text_lines(tree: TreeData, node: Node, first: str, rest: str) -> Iterator[s
         subject = f"{shown(tree.target)} = " if tree.target else ""
         yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
         return
-    yield f"{first}{node.test}?"
-    yield from _text_lines(tree, node.yes, f"{rest}├─ yes: ", f"{rest}│       ")
-    yield from _text_lines(tree, node.no, f"{rest}└─ no:  ", f"{rest}        ")
+    question, sides = tree.sides_of(node)
+    yield f"{first}{question}?"
+    wide = max(len(answer) for answer, _ in sides)
+    for number, (answer, side) in enumerate(sides, 1):
+        corner, line = ("└─", " ") if number == len(sides) else ("├─", "│")
+        lead = f"{answer}:".ljust(wide + 1)
+        yield from _text_lines(tree, side, f"{rest}{corner} {lead} ", f"{rest}{line}{' ' * (wide + 4)}")
 
 
 def _leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
@@ -149,7 +154,7 @@ class _Box:
 
 
 def _placed(tree: TreeData) -> Iterator[_Box]:
-    """Every node with its position: leaves side by side, a test above the middle of its two subtrees."""
+    """Every node with its position: leaves side by side, a test above the middle of its subtrees."""
     order: list[tuple[Node, int | None, str, int]] = []
     sides: dict[int, list[int]] = {}
     todo: list[tuple[Node, int | None, str, int]] = [(tree.root, None, "", 0)]
@@ -160,7 +165,7 @@ def _placed(tree: TreeData) -> Iterator[_Box]:
         if parent is not None:
             sides.setdefault(parent, []).append(number)
         if isinstance(node, Branch):
-            todo += [(node.no, number, "no", depth + 1), (node.yes, number, "yes", depth + 1)]
+            todo += [(side, number, said, depth + 1) for said, side in reversed(tree.sides_of(node)[1])]
     lines = [_lines(tree, node) for node, *_ in order]
     widths = [max(max(map(len, each)) * WIDE + 20, 70) for each in lines]
     middles = _middles(widths, sides)
@@ -174,27 +179,29 @@ def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]
     strips = list(widths)
     for number in reversed(range(len(widths))):
         if number in sides:
-            strips[number] = max(widths[number], sum(strips[side] for side in sides[number]) + GAP)
+            gaps = GAP * (len(sides[number]) - 1)
+            strips[number] = max(widths[number], sum(strips[side] for side in sides[number]) + gaps)
     lefts = [float(GAP)] * len(widths)
     for number in range(len(widths)):
         if number in sides:
-            yes, no = sides[number]
-            spare = strips[number] - (strips[yes] + GAP + strips[no])
-            lefts[yes] = lefts[number] + spare / 2
-            lefts[no] = lefts[yes] + strips[yes] + GAP
+            gaps = GAP * (len(sides[number]) - 1)
+            left = lefts[number] + (strips[number] - sum(strips[side] for side in sides[number]) - gaps) / 2
+            for side in sides[number]:
+                lefts[side] = left
+                left += strips[side] + GAP
     middles = [left + strip / 2 for left, strip in zip(lefts, strips, strict=True)]
     for number in reversed(range(len(widths))):
         if number in sides:
-            yes, no = sides[number]
+            first, last = sides[number][0], sides[number][-1]
             least = lefts[number] + widths[number] / 2
             most = lefts[number] + strips[number] - widths[number] / 2
-            middles[number] = min(max((middles[yes] + middles[no]) / 2, least), most)
+            middles[number] = min(max((middles[first] + middles[last]) / 2, least), most)
     return middles
 
 
 def _lines(tree: TreeData, node: Node) -> tuple[str, ...]:
     if isinstance(node, Branch):
-        return (shortened(str(node.test), 60),)
+        return (shortened(tree.sides_of(node)[0], 60),)
     text = tree.prediction_text(node)
     if tree.task == "clusters":  # a center may have many numbers, and a box has little space
         text = ", ".join(
@@ -211,12 +218,11 @@ def _edge(parent: _Box, box: _Box) -> str:
     top = parent.y + parent.height
     middle = (top + box.y) / 2
     curve = f"M {parent.x:.1f} {top:.1f} C {parent.x:.1f} {middle:.1f} {box.x:.1f} {middle:.1f} {box.x:.1f} {box.y:.1f}"
-    side = -6 if box.answer == "yes" else 6
-    anchor = "end" if box.answer == "yes" else "start"
+    side, anchor = {"yes": (-6, "end"), "no": (6, "start")}.get(box.answer, (0, "middle"))
     return (
         f'<path d="{curve}" fill="none" stroke="#777" stroke-width="1.4"/>'
         f'<text x="{box.x + side:.1f}" y="{box.y - 8:.1f}" text-anchor="{anchor}" fill="#555" font-size="11">'
-        f"{box.answer}</text>"
+        f"{_xml(shortened(box.answer, 30))}</text>"
     )
 
 
@@ -251,7 +257,7 @@ def _bar(tree: TreeData, leaf: TreeLeaf, left: float, top: float, width: float) 
 
 def _whole_text(tree: TreeData, node: Node) -> str:
     if isinstance(node, Branch):
-        return str(node.test)
+        return tree.sides_of(node)[0]
     return f"{tree.prediction_text(node)}: {_leaf_facts(tree, node)}"
 
 

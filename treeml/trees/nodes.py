@@ -14,7 +14,7 @@ from typing import Any
 from treeml.data.table import label_text
 from treeml.lang.display import shown
 
-KINDS = ("is true", "at most", "is", "among", "missing")
+KINDS = ("is true", "at most", "is", "among", "branch", "missing")
 TASKS = ("classes", "numbers", "clusters")
 
 
@@ -22,9 +22,9 @@ TASKS = ("classes", "numbers", "clusters")
 class TreeTest:
     """A yes-or-no question about one column.
 
-    `values` holds the threshold of "at most", the level of "is" and "is true", the levels of "among", and nothing for
-    "missing". A row whose value is missing answers yes if `missing_yes` is set; a level that did not occur in the
-    training data answers no.
+    `values` holds the threshold of "at most", the level of "is", "is true" and "branch", the levels of "among", and
+    nothing for "missing". A "branch" is one of the branches of a node that has one for each level (`fan`). A row whose
+    value is missing answers yes if `missing_yes` is set; a level that did not occur in the training data answers no.
     """
 
     column: str
@@ -85,6 +85,55 @@ Node = TreeLeaf | Branch
 
 
 @dataclass(frozen=True, slots=True)
+class Fan:
+    """A node with one branch for each level of a column: the levels asked for, and the branch of all other values."""
+
+    column: str
+    branches: tuple[tuple[TreeTest, Node], ...]
+    rest: Node
+
+
+def fan(node: Branch) -> Fan | None:
+    """The branches of a node that has one for each level; None for a yes-or-no question.
+
+    Such a node is kept as a chain of questions down the no sides, one for each branch but the last, so that routing
+    and exports need not know about it. The chain is one split, and one level of depth.
+    """
+    if node.test.kind != "branch":
+        return None
+    column, branches = node.test.column, [(node.test, node.yes)]
+    rest = node.no
+    while isinstance(rest, Branch) and rest.test.column == column and rest.test.kind in ("branch", "missing"):
+        branches.append((rest.test, rest.yes))
+        rest = rest.no
+    return Fan(column, tuple(branches), rest)
+
+
+def sides(node: Branch) -> tuple[Node, ...]:
+    """The subtrees below a node: two for a question, and one for each branch of a fan."""
+    found = fan(node)
+    return (node.yes, node.no) if found is None else (*(side for _, side in found.branches), found.rest)
+
+
+def without_other_branches(path: Sequence[tuple[TreeTest, bool]]) -> list[tuple[TreeTest, bool]]:
+    """A path without the branches of a node that were not taken, if the one that was taken has a name."""
+    return [
+        (test, answer)
+        for place, (test, answer) in enumerate(path)
+        if answer
+        or test.kind not in ("branch", "missing")
+        or not any(said and _excludes(other, test) for other, said in path[place + 1 :])
+    ]
+
+
+def _excludes(branch: TreeTest, other: TreeTest) -> bool:
+    """Does a row that takes this branch answer no to the other test?"""
+    if branch.kind != "branch" or branch.column != other.column or branch.missing_yes:
+        return False
+    return not {label_text(value) for value in branch.values} & {label_text(value) for value in other.values}
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that the tree tests, as it was in the training data."""
 
@@ -128,12 +177,12 @@ class TreeData:
             node, depth = todo.pop()
             deepest = max(deepest, depth)
             if isinstance(node, Branch):
-                todo += [(node.no, depth + 1), (node.yes, depth + 1)]
+                todo += [(side, depth + 1) for side in sides(node)]
         return deepest
 
     @property
     def splits(self) -> int:
-        """The number of splits: one less than the number of leaves.
+        """The number of splits: one less than the number of leaves. A node with k branches counts k - 1.
 
         >>> tree.splits
         2
@@ -178,6 +227,28 @@ class TreeData:
                 yield path, node
             else:
                 todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
+
+    def sides_of(self, node: Branch) -> tuple[str, tuple[tuple[str, Node], ...]]:
+        """A node as text for people: what it asks, and its subtrees with the answers that lead to them.
+
+        >>> question, answers = tree.sides_of(tree.root)
+        >>> question, [answer for answer, _ in answers]
+        ('age <= 40', ['yes', 'no'])
+        """
+        found = fan(node)
+        if found is None:
+            return str(node.test), (("yes", node.yes), ("no", node.no))
+        named = [
+            ("missing" if test.kind == "missing" else _labels_shown(test.values), side) for test, side in found.branches
+        ]
+        return shown(found.column), (*named, (self._rest_text(found), found.rest))
+
+    def _rest_text(self, found: Fan) -> str:
+        """The levels without a branch of their own; "other" if there are many."""
+        asked = {label_text(value) for test, _ in found.branches for value in test.values}
+        field = next((field for field in self.fields if field.name == found.column), None)
+        levels = [level for level in field.levels if label_text(level) not in asked] if field is not None else []
+        return _labels_shown(levels) if 0 < len(levels) < 3 else "other"
 
     def prediction_text(self, leaf: TreeLeaf) -> str:
         """The prediction of a leaf as text for people: long labels and names are shortened.

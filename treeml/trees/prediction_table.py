@@ -14,7 +14,7 @@ from treeml.data.table import Table, label_text, plain_columns
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares
+from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares, without_other_branches
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
 
 def _without_looser(path: Path_) -> list[tuple[TreeTest, bool]]:
     """The path without thresholds that a later one on the same column makes redundant: age > 40 before age > 50."""
+    path = tuple(without_other_branches(path))
     return [
         (test, answer)
         for place, (test, answer) in enumerate(path)

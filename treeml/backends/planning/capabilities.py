@@ -8,13 +8,22 @@ from fractions import Fraction
 from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
+from treeml.lang.display import shown
+from treeml.problem.fans import BRANCHES, has_fans
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Depth, Sum
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
-    """One refusal for every goal and bound that neither the back-end nor a step of a plan can handle."""
+    """One refusal for every column, goal and bound that neither the back-end nor a step of a plan can handle."""
+    if not backend.can.branches and has_fans(problem):
+        fans = [feature.name for feature in problem.features if feature.kind == BRANCHES]
+        yield Refusal(
+            f"`{shown(fans[0])}` split by branches",
+            f"{backend.name} splits a node in two",
+            "`by levels` or `by subsets` makes yes-or-no tests of it; cart grows a tree with branches",
+        )
     for bound in problem.bounds:
         feature = f"the requirement {bound.name}" if bound.name else "a requirement"
         yield from _lacking(bound.sum, backend, "bound", feature)

@@ -60,9 +60,8 @@ class Plan:
     def explain(self) -> list[str]:
         """The plan in sentences, in the order in which the steps are done."""
         opening = [self.reason] if self.reason else []
-        closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
         remark = [self.remark] if self.remark else []
-        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing, *remark]
+        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing(self.backend), *remark]
 
     def solve(
         self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
@@ -72,6 +71,11 @@ class Plan:
         for step in reversed(self.steps):
             solve = step.around(solve)
         return solve(self.problem, limits, start, on_progress)
+
+
+def closing(backend: Backend) -> str:
+    """The sentence on what the back-end does itself."""
+    return f"{backend.name} solves what is left: {backend.summary}"
 
 
 def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:

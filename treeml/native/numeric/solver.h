@@ -1,8 +1,9 @@
 /* numeric/: the search over columns of numbers with every threshold. numeric.h is the public interface.
 
-   data.c and sort.h turn arrays into ranks, row_set.c and child.h hold sets of rows, depth_two.c finds the best tree
-   of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c finds first trees, leaf.c
-   evaluates leaves exactly, tree.c holds trees, and solver.c is the handle. This header declares what they share. */
+   columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
+   depth_two.c finds the best tree of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c
+   finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c is the handle, and matrix.c a short
+   way to it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -244,6 +245,7 @@ int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
 void numeric_release_data (treeml_numeric *);
+void numeric_release_columns (treeml_numeric *);
 /* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
    memory. */
 int numeric_rank_columns (treeml_numeric *, struct numeric_worker *);
