@@ -101,15 +101,10 @@ static void deepen (struct worker *worker) {
     shared->bound = smaller (leaf, 2 * shared->price);
     if (shared->value <= shared->bound)
       return;
-    if (shared->leaves)
-      solve_with_leaves (worker, depth, shared->leaves, shared->value, &fact);
-    else
-      solve (worker, depth, shared->value, &fact);
+    solve_and_climb (worker, depth, &fact);
     if (fact.upper < UNREACHABLE)
       publish (worker, problem, depth, &fact);
     settle (worker, problem, depth);
-    if (depth == shared->whole_depth)
-      shared->bound = fact.lower;
     if (solver_stopping (solver) || depth == shared->whole_depth)
       return;
     depth = depth < last ? depth + 1 : shared->whole_depth;

@@ -16,6 +16,8 @@ int poll_search (struct worker *worker) {
   if (worker->work < 1000000)
     return 0;
   worker->work = 0;
+  if (worker->allowance && !--worker->allowance)
+    solver_stop (worker->solver, search_paused);
   struct shared *shared = worker->shared;
   const int64_t offset = worker->rows->offset + worker->solver->offset;
   return solver_poll (worker->solver, worker->first, atomic_load (&shared->value) + offset,
@@ -323,7 +325,8 @@ static void search_alone (struct worker *worker, struct subproblem *problem, int
     }
     spread (worker, problem, useful, test, low[1], low[0]);
     if (at_root && depth == shared->whole_depth)
-      atomic_store (&shared->bound, larger (floor, lowest_split (worker, problem, fact->upper)));
+      atomic_store (&shared->bound,
+                    larger (larger (floor, atomic_load (&shared->bound)), lowest_split (worker, problem, fact->upper)));
   }
 }
 

@@ -3,9 +3,9 @@
 
    rows.h prepares the rows and run.c runs the search. search.c is the branch and bound, leaf_limit.c its variant
    with a limit on leaves, subproblem.c the state of one depth, worker.c the state of one thread, team.h and
-   team_search.c the sharing of work among threads, archive.c and depth_two_table.h what is remembered beside the
-   cache, and rebuild.c builds the trees. The models (signed_model.c, class_model.c, moment_model.c) compute leaf
-   costs from sums. This header declares what models and search share. */
+   team_search.c the sharing of work among threads, climb.c the lower bound of a deep search, archive.c and
+   depth_two_table.h what is remembered beside the cache, and rebuild.c builds the trees. The models (signed_model.c,
+   class_model.c, moment_model.c) compute leaf costs from sums. This header declares what models and search share. */
 #ifndef TREEML_PAIR_SEARCH_H
 #define TREEML_PAIR_SEARCH_H
 
@@ -100,8 +100,9 @@ struct worker {
   struct leaf_state *leaf;
   struct depth_two_table *two; /* the thread's own table, or the shared one */
   struct depth_two_table own_two;
-  int64_t work; /* work since the last poll */
-  int first;    /* whether this thread may call the progress function */
+  int64_t work;      /* work since the last poll */
+  int64_t allowance; /* polls until the search pauses; 0 for no pause */
+  int first;         /* whether this thread may call the progress function */
   struct statistics statistics;
   struct archive_entry *archive;
   int32_t archive_size, archive_next;

@@ -10,6 +10,8 @@ enum { two_stumps = 1, both_leaves = 2, one_stump = 3 };
 
 enum { most_leaves = 64 }; /* largest limit on leaves that this search takes */
 
+enum { search_paused = 64 }; /* why a search stops that will be resumed; no value of enum treeml_stop */
+
 enum { pass_depth = 3 }; /* depth at which every split is solved in one pass */
 
 /* subproblem.c */
@@ -60,6 +62,9 @@ void solve_with_leaves (struct worker *, int32_t depth, int64_t leaves, int64_t 
 void split_with_leaves (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int64_t leaves,
                         int32_t test, int64_t goal, struct fact *, int64_t *side_low);
 int64_t useful_leaves (const struct worker *, const struct subproblem *, int32_t depth, int64_t leaves);
+
+/* climb.c: solves the root for the depth, with attempts to raise the lower bound in between. */
+void solve_and_climb (struct worker *, int32_t depth, struct fact *);
 
 /* team_search.c */
 int search_with_team (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int64_t upper,
