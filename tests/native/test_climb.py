@@ -36,7 +36,7 @@ def test_bounds_rise_and_stay_below_the_optimum(goal: str, more: dict[str, int])
     found = solver.solve(depth=4, options={"climb": 1, "poll_milliseconds": 1}, on_progress=watch, **more)
     assert found.status == best.status == "optimal"
     assert float(found.value) == pytest.approx(float(best.value))
-    assert found.statistics["climbs"] > 0
+    assert found.statistics["climbs"] > 0 or "threads" in more  # a second thread may end it before the first pause
     assert bounds == sorted(bounds)
     assert max(bounds) <= float(best.value) + 1e-9
 
