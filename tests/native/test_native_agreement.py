@@ -145,6 +145,23 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3])
+@pytest.mark.parametrize("largest", [1, 100, 2**17, 2**18, 2**19, 2**40], ids=str)
+def test_squared_loss_about_the_sizes_that_fit_in_one_number(kernel: int, largest: int) -> None:
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor has no such kernel")
+    for seed, heaviest in ((0, 1), (1, 2), (2, 40), (3, 10**6)):
+        random, bits = data(600 + seed, 19, 150)  # tests beyond one vector, rows beyond two chunks
+        targets = largest * (bits[0] ^ bits[17]).astype(np.int64) - random.integers(0, largest + 1, 150)
+        weight = None if heaviest == 1 else random.integers(0, heaviest, 150)
+        solver = Solver(bits, Targets(targets[:, None], "squared", weight=weight))
+        for price in (0, 1, largest):
+            general = solver.solve(depth=3, leaf_price=price, options={"general": 1})
+            found = solver.solve(depth=3, leaf_price=price, options={"kernel": kernel})
+            assert found.status == general.status == "optimal"
+            assert close(found, general), (seed, price)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "supports"), [(150, (2, 7, 30, 76, 151)), (33_000, (40, 12_000, 33_001))], ids=str)
 def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...]) -> None:
     """Lanes of 16 and of 32 bits; bounds that allow several leaves, one leaf and no leaf."""
