@@ -291,7 +291,7 @@ def test_the_lens_solves_the_text_and_shows_the_tree(spec: Path) -> None:
         )
         assert solved["ok"] is True
         assert "optimal, objective 0.765" in solved["summary"]
-        assert "chest_pain is none?" in solved["text"]
+        assert "chest_pain is none" in solved["text"]
         page = Path(solved["page"])
         assert "<svg" in page.read_text()
         assert any("optimal" in message for message in editor.messages)

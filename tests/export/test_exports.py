@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from treeml.cli.main import treeml
 from treeml.lang.diagnostic import DataError
+from treeml.lang.display import shown
 from treeml.trees.export.registry import BUILT_IN as FORMS
 from treeml.trees.export.registry import export, get
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
@@ -371,12 +372,13 @@ def test_dot_has_the_same_paths(case: tuple[Tree, list[dict[str, Any]]]) -> None
     assume(not any(isinstance(node, Branch) and node.test.kind == "branch" for node in tree.nodes()))
     text = str(export(tree, "dot"))
     labels = dict(re.findall(r'^  (n\d+) \[label="((?:[^"\\]|\\.)*)"', text, re.M))
-    edges = {(a, answer): b for a, b, answer in re.findall(r'(n\d+) -> (n\d+) \[label="(yes|no)"\]', text)}
+    edges = {(a, said): b for a, b, said in re.findall(r'(n\d+) -> (n\d+) \[label="((?:[^"\\]|\\.)*)"', text)}
     for path, leaf in tree.paths():
         place = "n0"
         for test, answer in path:
-            assert labels[place].replace("\\\\", "\\").replace('\\"', '"') == str(test)
-            place = edges[place, "yes" if answer else "no"]
+            column, condition = shown(test.column), test.answer_text(answer, tree.may_miss(test.column))
+            assert labels[place].replace("\\\\", "\\").replace('\\"', '"') == column
+            place = edges[place, condition.replace("\\", "\\\\").replace('"', '\\"')]
         assert labels[place].startswith(tree.prediction_text(leaf).replace("\\", "\\\\").replace('"', '\\"'))
     assert rows
 

@@ -48,13 +48,13 @@ def test_one_split_has_a_branch_per_level_and_one_for_missing_values(backend: st
     assert found is not None
     assert [test.values for test, _ in found.branches] == [("blue",), ("green",), ("white",), ()]
     assert (tree.depth, len(tree.leaves), tree.columns) == (1, 5, ("color",))
-    assert str(tree).splitlines()[0] == "color?"
+    assert str(tree).splitlines()[0] == "predict y"
     assert [line.split(":")[0] for line in str(tree).splitlines()[1:]] == [
-        "├─ blue",
-        "├─ green",
-        "├─ white",
-        "├─ missing",
-        "└─ red",
+        "├─ color is blue",
+        "├─ color is green",
+        "├─ color is white",
+        "├─ color is missing",
+        "└─ color is red",
     ]
 
 
@@ -86,8 +86,11 @@ def test_pictures_have_one_box_with_all_branches() -> None:
     dot, svg = tree.to_dot(), tree.to_svg()
     assert dot.count("n0 -> ") == 5
     for level in ("blue", "green", "white", "red", "missing"):
-        assert f'[label="{level}"]' in dot
-        assert f">{level}</text>" in svg
+        assert f'[label="is {level}"]' in dot
+        assert f">is {level}</text>" in svg
+    spread = tree.to_svg(data=pl.DataFrame(ROWS), row={"color": "white"})
+    assert spread.count('stroke-dasharray="3 2"') == 4  # between the five branches
+    assert tree.to_text({"color": None}).count("▶ color is missing") == 1
 
 
 def test_rules_name_only_the_branch_that_is_taken(tmp_path: Path) -> None:
@@ -98,7 +101,7 @@ def test_rules_name_only_the_branch_that_is_taken(tmp_path: Path) -> None:
     file = tmp_path / "tree.json"
     file.write_text(json.dumps(tree.to_json()))
     shown = CliRunner().invoke(treeml, ["show", str(file)])
-    assert "├─ green:   y = b" in shown.output
+    assert "├─ color is green: y = b" in shown.output
 
 
 def test_verify_rejects_a_branch_that_holds_several_levels() -> None:
@@ -121,7 +124,7 @@ def test_two_levels_are_a_question() -> None:
     rows = pl.DataFrame({"sex": ["F", "M", "F"], "y": ["a", "b", "a"]})
     result = tml.parse("predict y\nbinarize sex by branches\nminimize errors\nrequire depth <= 1").solve(rows)
     assert result.tree is not None
-    assert str(result.tree).startswith("sex is M?")
+    assert str(result.tree).startswith("predict y\n├─ sex is M: y = b")
 
 
 def test_other_back_ends_say_why_not() -> None:

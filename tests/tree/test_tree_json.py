@@ -85,7 +85,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("target", 3, "target", "is not a text"),
         ("classes", None, "classes", "is not there"),
         ("inputs", [1], "inputs", "holds something that is not a text"),
-        ("root.yes.more", 1, "root.yes.more", "is not known; known are counts, predict, rows, weights"),
+        ("root.yes.more", 1, "root.yes.more", "is not known; known are because, counts, predict, rows, weights"),
         ("root", 7, "root", "is not an object"),
         ("root.yes", None, "root.yes", "is not an object"),
         ("root.yes.predict", None, "root.yes", "has neither a `test` nor a `predict`"),

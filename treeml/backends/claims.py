@@ -141,6 +141,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "below s + bound / denominator",
             bound=[BOUND, OPTIMAL], optimal=[BOUND, OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "count by count": _resting(
+            "for every number of false positives, the trees that have it were solved, bounded or excluded",
+            bound=[BOUND, OPTIMAL, INFEASIBLE], optimal=[BOUND, OPTIMAL, INFEASIBLE], infeasible=[INFEASIBLE],
+        ),
         "looser limits": _resting(
             "every tree that meets these limits meets the looser ones, so a proof about those trees holds here",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],

@@ -30,6 +30,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -149,7 +150,8 @@ class Builder:
         return Data(read_quoted(children[1].text), span=_span(children))
 
     def predict(self, children: Children) -> Predict:
-        return Predict(children[1], _after_words(children).get("IS"), span=_span(children))
+        words = _after_words(children)
+        return Predict(children[1], words.get("IS"), words.get("OBSERVED"), span=_span(children))
 
     def features(self, children: Children) -> Features:
         named = children[1]
@@ -217,6 +219,9 @@ class Builder:
 
     def forbid(self, children: Children) -> Forbid:
         return Forbid(children[3].items, span=_span(children))
+
+    def leaf_model(self, children: Children) -> LeafModel:
+        return LeafModel(children[1], span=_span(children))
 
     # one tree, many trees, better trees
 

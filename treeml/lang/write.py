@@ -26,6 +26,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -132,7 +133,8 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
         case Data():
             return [f"data {spell_string(statement.path)}"]
         case Predict():
-            return ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            pieces: list[Piece] = ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            return pieces if statement.observed is None else [*pieces, " observed ", ColumnName(statement.observed)]
         case Features():
             excluded = [" except ", *_columns(statement.excluded)] if statement.excluded else []
             return ["features ", *_columns(statement.columns), *excluded]
@@ -165,6 +167,8 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
         case Forbid():
             return ["forbid split on ", *_columns(statement.columns)]
+        case LeafModel():
+            return ["leaves ", statement.method]
     return _run_pieces(statement)
 
 

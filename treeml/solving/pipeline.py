@@ -38,6 +38,7 @@ from treeml.solving.feasibility import impossible
 from treeml.solving.haste import SHARE_OF_SAMPLE, best_of_samples, better_of, is_pressed, may_sample, time_to_verify
 from treeml.solving.long_run import long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
+from treeml.solving.overruled import with_reasons
 from treeml.solving.progress_text import Reporter
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, ProblemSource, Result, assemble, refuted
@@ -144,7 +145,7 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
-    return assemble(answer, chosen, request, tree, exact, clock)
+    return assemble(answer, chosen, request, None if tree is None else with_reasons(tree, dataset), exact, clock)
 
 
 def parse(model: Statements | Source | str) -> Statements:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
 from treeml.problem.terms import (
+    Contingency,
     Custom,
     Depth,
     DiscountedTestCost,
@@ -34,6 +35,7 @@ from treeml.problem.terms import (
     Term,
     TestCost,
     Used,
+    WeightedDepth,
 )
 
 
@@ -207,7 +209,7 @@ class _Terms:
         return Sum(tuple(parts), Fraction(self.random.choice((0, 0, 0, 1)), 3))
 
     def list_of_goals(self) -> list[str]:
-        return [kind for kind in self.makers if kind not in ("Ratio", "Monotone")] or list(self.makers)
+        return [kind for kind in self.makers if kind not in ("Ratio", "Contingency", "Monotone")] or list(self.makers)
 
     def bound(self, name: str) -> Bound | None:
         kinds = list(self.makers)
@@ -241,6 +243,9 @@ class _Terms:
         for row, own in enumerate(self.group):
             cost[row, self.problem.classes - 1] = sign if own == group else -sign
         return Predicted(cost)
+
+    def weighted_depth(self) -> WeightedDepth:
+        return WeightedDepth(tuple(self.random.randint(0, 2) for _ in range(self.problem.classes)))
 
     def test_cost(self) -> TestCost:
         costs = tuple(self.random.randint(0, 3) for _ in self.problem.features)
@@ -284,6 +289,18 @@ class _Terms:
         right = named * (np.array(self.actual) == last)[:, None]
         return Ratio(single(Predicted(right)), single(Predicted(named)))
 
+    def contingency(self) -> Contingency:
+        """mcc or gmean of the last class."""
+        last = self.problem.classes - 1
+        of_it = np.array(self.actual) == last
+        of_it[:1], of_it[1:2] = True, False  # both sides have rows
+        named = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        named[:, last] = self.problem.count
+        right, wrong = named * of_it[:, None], named * ~of_it[:, None]
+        kind = self.random.choice(("mcc", "gmean"))
+        ends = (Fraction(max(1, int(each.sum()))) for each in (right, wrong))
+        return Contingency(kind, single(Predicted(right)), single(Predicted(wrong)), *ends)
+
     def loss(self) -> Loss:
         outputs = self.random.choice((1, 1, 1, 2))
         targets = [[self.random.randint(-5, 9) for _ in range(outputs)] for _ in range(self.problem.rows)]
@@ -315,6 +332,11 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     "Depth": RandomTerm(
         lambda _: Depth(), lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3)))
     ),
+    "WeightedDepth": RandomTerm(
+        lambda terms: terms.weighted_depth(),
+        lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 4))),
+        "classes",
+    ),
     "TestCost": RandomTerm(
         lambda terms: terms.test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))
     ),
@@ -343,6 +365,9 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     ),
     "Ratio": RandomTerm(
         lambda terms: terms.ratio(), lambda random, _: (">=", Fraction(random.randint(1, 4), 4)), "classes"
+    ),
+    "Contingency": RandomTerm(
+        lambda terms: terms.contingency(), lambda random, _: (">=", Fraction(random.randint(0, 9), 10)), "classes"
     ),
     "Loss": RandomTerm(
         lambda terms: terms.loss(), lambda random, _: ("<=", Fraction(random.randint(0, 30))), "numbers"

@@ -51,6 +51,11 @@ def predict_file(model: Tree | Forest, rows: Path, wanted: WantedColumns, *, kee
     return original.hstack(frame)
 
 
+def read_rows(model: Tree | Forest, path: Path) -> dict[str, Any]:
+    """The columns of a file, with those that the model tests read as it needs them."""
+    return plain_columns(load(path, _types(model)))
+
+
 def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wanted: WantedColumns) -> Columns:
     """`predicted disease`, then `probability of ...` for each class, `leaf`, `path` and `reasons`, as far as wanted."""
     first = model if isinstance(model, Tree) else model.trees[0]
@@ -100,8 +105,7 @@ def _types(model: Tree | Forest) -> dict[str, ColumnSpec]:
 
 
 def _facts(tree: Tree, path: Path_) -> list[str]:
-    gaps = {field.name for field in tree.fields if field.missing}
-    return [str(test) if answer else test.negated(test.column in gaps) for test, answer in path]
+    return [str(test) if answer else test.negated(tree.may_miss(test.column)) for test, answer in path]
 
 
 def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:

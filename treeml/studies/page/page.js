@@ -1,6 +1,6 @@
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
-  const { result, about, records, colors } = content;
+  const { result, about, records, colors, tints } = content;
   const forest = result && result.forest ? result.forest : null;
   let tree = result && (forest ? forest.trees[0] : result.tree);
   const show = (id) => { byId(id + "-section").hidden = false; };
@@ -76,10 +76,10 @@
   function color(here) {
     if (tree.task === "classes") {
       const label = JSON.stringify(here.node.predict);
-      return colors[tree.classes.findIndex((each) => JSON.stringify(each) === label) % colors.length];
+      return tints[tree.classes.findIndex((each) => JSON.stringify(each) === label) % tints.length];
     }
     const leaves = nodes.filter((each) => each.isLeaf);
-    if (tree.task === "clusters") return colors[leaves.indexOf(here) % colors.length];
+    if (tree.task === "clusters") return tints[leaves.indexOf(here) % tints.length];
     const values = leaves.map((each) => each.node.predict);
     const low = Math.min(...values), high = Math.max(...values);
     const share = high === low ? 0.5 : (here.node.predict - low) / (high - low);
