@@ -32,7 +32,7 @@ def test_what_is_written_is_a_spec_with_its_data(name: str, tmp_path: Path) -> N
     assert f"treeml solve {tmp_path / 'new' / name}.tml" in done.stderr
     model = tml.load(tmp_path / "new" / f"{name}.tml")
     assert model.check() == ()
-    assert (tmp_path / "new" / f"{name}.py").exists()
+    assert len(list((tmp_path / "new").glob("*.csv"))) == 1
 
 
 def test_the_first_example_is_solved_as_it_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,3 +48,8 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "heart.csv" in refused.output
     assert [path.name for path in tmp_path.iterdir()] == ["heart.csv"]
     assert "there are boost" in run("plan").output
+
+
+def test_what_is_there_already_may_stay(tmp_path: Path) -> None:
+    assert run("plain", "-o", str(tmp_path)).exit_code == 0
+    assert run("plain", "-o", str(tmp_path)).exit_code == 0

@@ -1,4 +1,4 @@
-"""`treeml example`: the name of an example -> its specification, its data and its Python twin in the folder."""
+"""`treeml example`: the name of an example -> its specification and its data in the folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve()
 @click.option("-o", "--output", "folder", type=click.Path(path_type=Path), help="Write into this folder.")
 @output_options("style", "quiet")
 def command(name: str | None, folder: Path | None, out: Printer) -> None:
-    """Write the example NAME (spec, data, script) into this folder; without NAME, list all examples."""
+    """Write the example NAME, a spec and its data, into this folder; without NAME, list all examples."""
     from treeml.system.writing import create_file  # imported here: start-up time
 
     known = _examples()
@@ -30,12 +30,15 @@ def command(name: str | None, folder: Path | None, out: Printer) -> None:
     into = Path() if folder is None else folder
     spec = known[name]
     files = _files(spec)
-    present = [path.name for path in files if (into / path.name).exists()]
-    if present:
-        raise click.UsageError(f"{', '.join(present)}: there already; name another folder with -o")
     try:
         into.mkdir(parents=True, exist_ok=True)
-        for path in files:
+        missing = [path for path in files if not (into / path.name).exists()]
+        other = [
+            path.name for path in files if path not in missing and (into / path.name).read_bytes() != path.read_bytes()
+        ]
+        if other:
+            raise click.UsageError(f"{', '.join(other)}: another such file is there; name another folder with -o")
+        for path in missing:
             create_file(into / path.name, path.read_text(encoding="utf-8"))
     except OSError as error:
         raise click.FileError(str(into), error.strerror or str(error)) from error
@@ -56,7 +59,7 @@ def _examples() -> dict[str, Path]:
 def _files(spec: Path) -> list[Path]:
     """The specification first, then what belongs to it: all of its folder, or what has its name among the cases."""
     pattern = f"{spec.stem}.*" if spec.parent.name == "cases" else "*.*"
-    others = [path for path in sorted(spec.parent.glob(pattern)) if path.suffix in (".tml", ".csv", ".py")]
+    others = [path for path in sorted(spec.parent.glob(pattern)) if path.suffix in (".tml", ".csv")]
     return [spec, *(path for path in others if path != spec)]
 
 

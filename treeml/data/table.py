@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.linear import LinearColumns
 from treeml.data.rounding import EXACT_NUMBERS, Rounding
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ class Dataset:
     given: Table | None = None  # the original table, if folds of its rows are to be bound
     rounding: Rounding = EXACT_NUMBERS  # how far weights and targets differ from the user's
     given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
+    linear: LinearColumns | None = None  # the columns of the linear models of leaves; None: leaves hold constants
     count: Whole | None = None  # the user's rows that each row stands for; its weight is their weight. None: one each
 
     @property

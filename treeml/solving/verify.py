@@ -12,6 +12,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+import numpy as np
+
+from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
@@ -382,11 +385,24 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[st
     ]
     if wrong or tree.task == "classes":
         return wrong or _wrong_counts(tree, dataset, outcome)
+    if dataset.linear is not None:
+        return _wrong_lines(tree, dataset.linear, outcome)
     columns = [output.constants(dataset.weight, outcome.leaf, len(tree.leaves)) for output in leaf_outputs(dataset)]
     for number, (leaf, count, *constants) in enumerate(zip(tree.leaves, rows, *columns, strict=True)):
         exact = tuple(constants)
         if count and exact != leaf.exact:
             wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
+    return wrong
+
+
+def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> list[str]:
+    """Leaves whose linear models differ from those of their rows by more than rounding."""
+    wrong = []
+    for number, leaf in enumerate(tree.leaves):
+        line = fitted(columns, np.flatnonzero(outcome.leaf == number))
+        found = (leaf.prediction, *(slope for _, slope in leaf.slopes))
+        if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
+            wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong
 
 

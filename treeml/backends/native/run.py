@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -170,6 +170,9 @@ class NativeRun:
             return None
         left = self.limits.deadline.left()
         start = None if self.start is None else flat_tree(self.start)
+        share = self.limits.share
+        if share is not None and self.kernel == "numeric":
+            cast("ThresholdSolver", solver).share = lambda tree: share(tree_of(tree, self.problem))
         return solver.solve(
             **settings,
             seconds=left,
