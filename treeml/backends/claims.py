@@ -63,6 +63,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             BOUND, OPTIMAL, INFEASIBLE,
         ),
         "search bound": _by_itself("every tree that the search has not examined is at or above this bound", BOUND),
+        "target by target": _by_itself(
+            "searches for a tree below one target after another ended without one, or every tree that the search has "
+            "not examined is at or above this bound",
+            BOUND,
+        ),
         "support sets": _by_itself(
             "every set of columns that could give a smaller tree was searched", BOUND, OPTIMAL, INFEASIBLE
         ),
