@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor, inf
+from math import ceil, floor, inf, log10
 from typing import Any, overload
 
 import numpy as np
@@ -120,7 +120,7 @@ def given_cuts(cuts: Iterable[Fraction], dtype: np.dtype[Any]) -> Numbers:
 
 _COARSER = (6, 5, 4, 3, 2, 1, 0, -1)  # digits left out, from the most on; the first number that fits is chosen
 _POWERS_OF_TEN: tuple[float, ...] = (*(10.0 ** np.arange(0.0, 309.0)).tolist(), *(inf,) * 32)  # as numpy rounds them
-_log10 = np.log10  # not that of `math`, which may round differently
+_DOUBT = 1e-9  # far above the difference of two logarithms, of numpy and of `math`
 _WHOLE = 2.0**52  # from here on every float is a whole number
 
 
@@ -129,8 +129,10 @@ def cut_between(low: float, high: float, whole: bool = False) -> float:
     middle, half = low / 2 + high / 2, high / 2 - low / 2
     if not 0 < half < inf:
         return low + 0.0
-    near = half / 2
-    finest: int = ceil(-_log10(half))
+    near, size = half / 2, -log10(half)
+    finest = ceil(size)
+    if finest - size < _DOUBT or size - floor(size) < _DOUBT:  # where numpy may round to the other side
+        finest = ceil(-np.log10(half))
     for coarser in _COARSER:
         digits = finest - coarser
         if whole and digits > 0:

@@ -20,6 +20,7 @@ from treeml.native.loader import STATISTIC, Signatures, declare
 from treeml.system.interrupt import listening
 
 MOST_DEPTH = 6
+BRIEF_DEPTH, BRIEF_CELLS = 2, 10_000  # up to these, a search takes about a millisecond
 _NODE = 7  # numbers per node
 _OPTIMAL = 1
 _INTERRUPTED = 2
@@ -64,7 +65,7 @@ class MatrixAnswer:
 class MatrixSolver:
     """The numbers and labels of one problem; rows that are misclassified count one."""
 
-    __slots__ = ("_handle", "_library", "size")
+    __slots__ = ("_handle", "_library", "cells", "size")
 
     def __init__(self, values: NDArray[np.float64], labels: NDArray[np.int64], most_classes: int) -> None:
         """ValueError if a number is not finite, or if there are more classes or columns than a search can take."""
@@ -78,6 +79,7 @@ class MatrixSolver:
         found = (c_int64 * (4 + most_classes))()
         if self._library.matrix(self._handle, values, rows, columns, labels, most_classes, found):
             raise ValueError(self._library.message(self._handle).decode())
+        self.cells = rows * columns
         cuts, wide, truths, classes = found[:4]
         self.size = MatrixSize(cuts, wide, truths, found[4 : 4 + classes])
 
@@ -88,16 +90,21 @@ class MatrixSolver:
             self._handle = None
 
     def solve(self, depth: int, seconds: float) -> MatrixAnswer:
-        """The best tree of at most this depth. Ctrl-C ends the search with the best tree so far."""
+        """The best tree of at most this depth. Ctrl-C ends the search with the best tree so far, unless it is so brief
+        that nobody can press it in time."""
         if not 0 <= depth <= MOST_DEPTH:
             raise ValueError(f"a depth must be between 0 and {MOST_DEPTH}")
         room = 2 ** (depth + 1) - 1
         answer, numbers = (c_int64 * (5 + _NODE * room))(), (c_double * _statistics())()
-        with listening() as interrupted:
-            relayed = _PROGRESS(lambda *_: interrupted())
-            self._library.watch(self._handle, relayed, None)
-            code = self._library.best(self._handle, depth, int(1e6 * seconds), room, answer, numbers)
-        self._library.watch(self._handle, _NO_PROGRESS, None)  # C must drop the function before Python frees it
+        call = (self._handle, depth, int(1e6 * seconds), room, answer, numbers)
+        if depth <= BRIEF_DEPTH and self.cells <= BRIEF_CELLS:
+            code = self._library.best(*call)
+        else:
+            with listening() as interrupted:
+                relayed = _PROGRESS(lambda *_: interrupted())
+                self._library.watch(self._handle, relayed, None)
+                code = self._library.best(*call)
+            self._library.watch(self._handle, _NO_PROGRESS, None)  # C must drop the function before Python frees it
         if code:
             raise MemoryError(self._library.message(self._handle).decode())
         status, stop, value, bound, nodes = answer[:5]

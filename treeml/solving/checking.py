@@ -87,7 +87,7 @@ def _checked(subject: _Subject) -> Checked:
         bindings = frozenset((name, type(value), value) for name, value in subject.bindings.items())
     except TypeError:  # the value of a param is not hashable; `check` will report it
         return _check(subject)
-    statements = SameStatements(subject.statements, by_identity=not _built_in_python(subject.statements))
+    statements = key_of(subject.statements)
     found = _check_once(statements, bindings, subject.folder, subject.has_target, subject.untrusted)
     return _check(subject) if _writes_files(found[0]) else found  # whose file that is may have changed, too
 
@@ -116,6 +116,11 @@ class SameStatements:
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+
+def key_of(statements: tuple[Statement, ...]) -> SameStatements:
+    """Statements as a key for what was computed from them."""
+    return SameStatements(statements, by_identity=not _built_in_python(statements))
 
 
 @lru_cache(maxsize=32)

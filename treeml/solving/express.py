@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.native.kernel_choice import SHALLOW, prefer_numeric_for
+from treeml.backends.native.kernel_choice import SHALLOW, is_numeric_better
 from treeml.data.classes import MOST_CLASSES
 from treeml.lang.diagnostic import BackendError, SpecError
 from treeml.lang.spec import Spec, Use
@@ -27,7 +27,7 @@ from treeml.lang.syntax import Include
 from treeml.measures.cuts import cut_between
 from treeml.native.loader import missing
 from treeml.native.matrix import MatrixAnswer, MatrixSolver
-from treeml.solving.checking import SameStatements, check
+from treeml.solving.checking import SameStatements, check, key_of
 from treeml.solving.express_result import (
     BACKEND,
     Counted,
@@ -55,8 +55,7 @@ def express(statements: Statements, data: Any, y: Any, options: RunOptions, begu
         return None
     if missing() is not None:
         return None
-    within, same = options.within, SameStatements(tuple(statements.statements), by_identity=True)
-    task = _task(same, statements.folder, within, type(within).__name__)  # 1 and True are equal, but not the same
+    task = _task(key_of(tuple(statements.statements)), statements.folder, options.within, type(options.within).__name__)
     if task is None:
         return None
     try:
@@ -64,8 +63,9 @@ def express(statements: Statements, data: Any, y: Any, options: RunOptions, begu
     except (ValueError, MemoryError):  # missing values, infinities, many classes
         return None
     size = solver.size
-    chosen, reason = prefer_numeric_for(size.cuts, size.columns, len(data), task.depth)
-    if not chosen or len(size.labels) < 2 or size.truths == data.shape[1]:
+    if len(size.labels) < 2 or size.truths == data.shape[1]:
+        return None
+    if not is_numeric_better(size.cuts, size.columns, len(data), task.depth):
         return None
     built = monotonic()
     left = MOST_SECONDS if task.within is None else min(MOST_SECONDS, SHARE_OF_TIME * task.within - (built - begun))
@@ -79,7 +79,7 @@ def express(statements: Statements, data: Any, y: Any, options: RunOptions, begu
         return None
     counted = _counted(_raised(data, found, 0), data, y, size.labels)
     _verify(counted, found, task.depth)
-    return late_result(ExpressAnswer(task, counted, size.labels, found, data.shape[1], reason, begun, built))
+    return late_result(ExpressAnswer(task, counted, size, found, data.shape, begun, built))
 
 
 def _are_arrays(data: Any, y: Any) -> bool:
@@ -116,7 +116,10 @@ def _is_plain(options: RunOptions) -> bool:
 
 @lru_cache(maxsize=64)
 def _task(statements: SameStatements, folder: Any, within: Any, _type: str) -> ExpressTask | None:
-    """What a specification asks for; None if that is more than the fewest errors up to a small depth."""
+    """What a specification asks for; None if that is more than the fewest errors up to a small depth.
+
+    The type of `within` is part of the key: 1 and True are equal, and are read differently.
+    """
     if any(isinstance(statement, Include) for statement in statements.statements):  # an included file may change
         return None
     try:

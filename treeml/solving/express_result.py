@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Progress, Status, Stop
+from treeml.backends.native.kernel_choice import prefer_numeric_for
 from treeml.backends.planning.plan import closing
 from treeml.data.read import array_names
 from treeml.data.table import label_text
 from treeml.lang.diagnostic import Diagnostic
 from treeml.lang.spec import Spec
-from treeml.native.matrix import MatrixAnswer, statistic_names
+from treeml.native.matrix import MatrixAnswer, MatrixSize, statistic_names
 from treeml.solving.choice import reason_for
 from treeml.solving.result import Result, plain
 from treeml.solving.verify import GoalCheck, RequirementCheck, Verification
@@ -75,21 +76,20 @@ class ExpressAnswer(NamedTuple):
 
     task: ExpressTask
     counted: Counted
-    labels: list[int]
+    size: MatrixSize
     found: MatrixAnswer
-    width: int  # the number of columns
-    reason: str  # why the numeric kernel ran
+    shape: tuple[int, ...]  # rows and columns
     begun: float
     built: float
 
     def make_tree(self) -> Tree:
-        names, leaves = array_names(self.width), iter(self.counted.cells)
+        names, leaves = array_names(self.shape[1]), iter(self.counted.cells)
         fields: dict[int, Field] = {}
 
         def made(node: ExpressNode) -> Node:
             if isinstance(node, ExpressLeaf):
                 counts = tuple(next(leaves))
-                return TreeLeaf(self.labels[node.label], sum(counts), counts, tuple(map(Fraction, counts)))
+                return TreeLeaf(self.size.labels[node.label], sum(counts), counts, tuple(map(Fraction, counts)))
             name, is_truth = names[node.column], node.cut is None
             test = TreeTest(name, "is true" if is_truth else "at most", (1.0 if is_truth else node.cut,))
             if node.column not in fields:
@@ -97,7 +97,7 @@ class ExpressAnswer(NamedTuple):
             return Branch(test, made(node.yes), made(node.no))
 
         root = made(self.counted.root)
-        return Tree(root, "classes", "y", tuple(self.labels), (), tuple(fields.values()), names)
+        return Tree(root, "classes", "y", tuple(self.size.labels), (), tuple(fields.values()), names)
 
     def make_exact(self) -> Verification:
         (goal,), (limit,) = self.task.spec.goals, self.task.spec.requirements
@@ -118,12 +118,12 @@ class ExpressAnswer(NamedTuple):
             (GoalCheck(goal.text, goal.sense, errors, Fraction(self.found.value)),),
             (RequirementCheck(limit.name, text, limit.sense, limit.limit, depth, slack, slack >= 0),),
             measures,
-            confusion=(tuple(map(label_text, self.labels)), self._confusion()),
+            confusion=(tuple(map(label_text, self.size.labels)), self._confusion()),
         )
 
     def _confusion(self) -> tuple[tuple[Fraction, ...], ...]:
         """For every actual class, the rows of each predicted class."""
-        places = range(len(self.labels))
+        places = range(len(self.size.labels))
         ends = list(zip(_leaves(self.counted.root), self.counted.cells, strict=True))
         return tuple(
             tuple(Fraction(sum(counts[actual] for leaf, counts in ends if leaf.label == place)) for place in places)
@@ -147,8 +147,9 @@ class ExpressAnswer(NamedTuple):
         return {"seconds": built + solved, **own, "build_seconds": built, "solve_seconds": solved}
 
     def make_plan(self) -> tuple[str, ...]:
-        backend = registry.get(BACKEND)
-        return reason_for(backend, [], None), closing(backend), self.reason
+        backend, size = registry.get(BACKEND), self.size
+        _, remark = prefer_numeric_for(size.cuts, size.columns, self.shape[0], self.task.depth)
+        return reason_for(backend, [], None), closing(backend), remark
 
 
 class _Unmade:

@@ -35,6 +35,7 @@ from treeml.problem.terms import (
     Term,
     TestCost,
     Used,
+    WeightedDepth,
 )
 
 
@@ -243,6 +244,9 @@ class _Terms:
             cost[row, self.problem.classes - 1] = sign if own == group else -sign
         return Predicted(cost)
 
+    def weighted_depth(self) -> WeightedDepth:
+        return WeightedDepth(tuple(self.random.randint(0, 2) for _ in range(self.problem.classes)))
+
     def test_cost(self) -> TestCost:
         costs = tuple(self.random.randint(0, 3) for _ in self.problem.features)
         return TestCost(costs, Fraction(1, self.random.randint(1, 2)))
@@ -327,6 +331,11 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     "Leaves": RandomTerm(lambda _: Leaves(), lambda random, _: ("<=", Fraction(random.randint(1, 5)))),
     "Depth": RandomTerm(
         lambda _: Depth(), lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3)))
+    ),
+    "WeightedDepth": RandomTerm(
+        lambda terms: terms.weighted_depth(),
+        lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 4))),
+        "classes",
     ),
     "TestCost": RandomTerm(
         lambda terms: terms.test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))

@@ -64,7 +64,9 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
     """One of the coupled kernels; options that only other kernels have are refused."""
     tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
     wanted = options.get("kernel", "auto")
-    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
+    foreign = {
+        kernel: sorted(set(options) - set(tables[kernel]) - own) if options else [] for kernel in COUPLED_KERNELS
+    }
     numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
     obstacle = coupled_obstacle(problem) if numeric else None
     if obstacle is not None:
@@ -152,14 +154,20 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 
 def prefer_numeric_for(tests: int, columns: int, rows: int, depth: int | None) -> tuple[bool, str]:
     """The same by size alone, if both kernels can take the problem."""
-    is_tiny = depth is not None and depth <= SHALLOW and rows * columns <= FEW_CELLS and tests > TINY_CUTS * columns
-    if tests <= FEW_TESTS and not is_tiny:
+    if is_numeric_better(tests, columns, rows, depth):
+        taken = f"it takes {columns:,} columns as they are, and their {tests:,} cuts need no tests"
+        return True, f"the numeric kernel runs: {taken}"
+    if tests <= FEW_TESTS:
         return False, f"the binary kernel runs: {tests:,} tests are few enough to count all their pairs"
-    if tests <= FEW_CUTS * columns and not is_tiny:
-        return False, f"the binary kernel runs: {columns:,} columns have no more than {FEW_CUTS} cuts each on average"
-    return True, (
-        f"the numeric kernel runs: it takes {columns:,} columns as they are, and their {tests:,} cuts need no tests"
-    )
+    return False, f"the binary kernel runs: {columns:,} columns have no more than {FEW_CUTS} cuts each on average"
+
+
+def is_numeric_better(tests: int, columns: int, rows: int, depth: int | None) -> bool:
+    """Is the numeric kernel faster on problems of this size?"""
+    if tests > FEW_TESTS and tests > FEW_CUTS * columns:
+        return True
+    is_small = depth is not None and depth <= SHALLOW and rows * columns <= FEW_CELLS
+    return is_small and tests > TINY_CUTS * columns
 
 
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:

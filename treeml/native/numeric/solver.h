@@ -239,9 +239,9 @@ struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_s
                                        int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm,
                                        const struct numeric_path *);
 /* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
-   solved. */
+   solved. Without one, `ahead` chooses splits by the best trees of depth two, and solves the last two, too. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                    const struct numeric_tree *guide, int64_t at, struct numeric_tree *);
+                    const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
 void numeric_release_data (treeml_numeric *);

@@ -23,6 +23,7 @@ from treeml.problem.terms.sum import Sum
 from treeml.problem.terms.support import Support
 from treeml.problem.terms.test_cost import DiscountedTestCost, TestCost
 from treeml.problem.terms.used import Used
+from treeml.problem.terms.weighted_depth import WeightedDepth
 
 __all__ = [
     "EVERY_TERM",
@@ -49,5 +50,6 @@ __all__ = [
     "Term",
     "TestCost",
     "Used",
+    "WeightedDepth",
     "rounded_root",
 ]
