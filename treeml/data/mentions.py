@@ -26,6 +26,9 @@ def mentions(spec: Spec) -> Iterator[Mention]:
         yield Mention(spec.target, "target", place(spec, "predict", spec.target))
     if spec.observed is not None:
         yield Mention(spec.observed, "observed", place(spec, "observed", spec.observed))
+    if spec.linear is not None:
+        for name, span in zip(spec.linear.columns, spec.linear.column_spans, strict=True):
+            yield Mention(name, "linear", span or spec.linear.span)
     for name in spec.features or ():
         yield Mention(name, "feature", place(spec, "features", name))
     for name in spec.excluded:

@@ -44,6 +44,7 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
         actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
         weight=dataset.weight[rows],
         targets=dataset.targets[rows],
+        linear=None if dataset.linear is None else dataset.linear.at(rows),
         given=None,
         given_weight=None,
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 from treeml.lang.arguments import label
 from treeml.lang.expressions import Scope, constant
+from treeml.lang.leaf_models import linear_leaves
 from treeml.lang.methods import method
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
@@ -23,6 +24,7 @@ from treeml.lang.syntax import (
     Expression,
     Features,
     Forbid,
+    LeafModel,
     MistakeCost,
     Modifier,
     Name,
@@ -71,7 +73,22 @@ def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
     _row_costs(statements, scope, found)
     _test_costs(statements, scope, found)
     _binarizations(statements, scope, found)
+    _leaf_model(statements, scope, found)
     return found
+
+
+def _leaf_model(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
+    statement = next((each for each in statements if isinstance(each, LeafModel)), None)
+    model = None if statement is None else linear_leaves(statement, scope)
+    found.fields["linear"] = model
+    for name, span in () if model is None else zip(model.columns, model.column_spans, strict=True):
+        if name in (found.fields.get("target"), found.fields.get("weight_column"), found.fields.get("observed")):
+            scope.findings.error(
+                "T317",
+                f"`{name}` is not known for new rows, so leaves cannot depend on it",
+                (span, "the target, or about how a row counts"),
+                help="name another column",
+            )
 
 
 def _target(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:

@@ -305,6 +305,7 @@ _GROUPS = {
     "fairness": "measures of fairness",
     "costs": "measures of cost",
     "losses": "measures for numbers and clusters",
+    "survival": "measures of survival",
     "leaves": "measures of the worst leaf",
     "features": "measures of the columns used",
     "ensembles": "measures of an ensemble",

@@ -106,6 +106,16 @@ class Binarization:
 
 
 @dataclass(frozen=True, slots=True)
+class LinearLeaves:
+    """Each leaf holds a linear model of these columns; none: of all that hold numbers."""
+
+    columns: tuple[str, ...] = ()
+    ridge: Fraction = Fraction(0)
+    column_spans: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """A name with options: a back-end, lpboost(penalty = 0.05), cart(depth = 10), folds(5, seed = 1), tree."""
 
@@ -150,6 +160,7 @@ class Spec:
     goals: tuple[CheckedGoal, ...] = ()  # none: satisfy
     requirements: tuple[Requirement, ...] = ()
     forbidden: tuple[str, ...] = ()
+    linear: LinearLeaves | None = None  # None: leaves hold constants
     ensemble: Method | None = None
     ensemble_trees: int | None = None
     start: Method | str | None = None  # a str is a path

@@ -30,7 +30,9 @@ from treeml.lang.formula import (
 from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
 from treeml.lang.source import Source
 from treeml.lang.syntax import (
+    Argument,
     Binarize,
+    Call,
     Choices,
     ColumnCost,
     ColumnRule,
@@ -41,6 +43,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -382,6 +385,17 @@ class Statements:
         if isinstance(source, Path) or (isinstance(source, str) and not source.isidentifier()):
             return self.add(Start(String(str(source))))
         return self.add(Start(as_method(source, *arguments, **options).node))
+
+    def leaves(self, kind: str, *columns: str, ridge: Any = None) -> Self:
+        """Let each leaf hold a model instead of a constant: "linear", of these columns, or of all that hold numbers.
+
+        >>> model.minimize(tml.squared_loss).leaves("linear", "age", "income", ridge=0.1)
+        """
+        arguments = [Argument(column_name(column)) for column in columns]
+        if ridge is not None:
+            arguments.append(Argument(expression(ridge), "ridge"))
+        name = identifier(kind, "a model that leaves hold")
+        return self.add(LeafModel(Call(name, tuple(arguments)) if arguments else Name(name)))
 
     def improve(self, method: str | MethodFormula, *arguments: Any, within: Any = None, **options: Any) -> Self:
         """Improve the starting tree instead of searching all trees.

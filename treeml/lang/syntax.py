@@ -270,6 +270,14 @@ class Forbid:
 
 
 @dataclass(frozen=True, slots=True)
+class LeafModel:
+    """`leaves linear(x1, x2, ridge = 0.1)`: what each leaf holds instead of a constant."""
+
+    method: Call | Name
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Ensemble:
     method: Call | Name
     trees: Expression | None = None  # `ensemble up to 50 trees by lpboost(...)`
@@ -341,6 +349,7 @@ Statement = (
     | Satisfy
     | Require
     | Forbid
+    | LeafModel
     | Ensemble
     | Start
     | Improve

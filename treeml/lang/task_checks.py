@@ -46,7 +46,7 @@ def report_tasks(
     findings: Findings,
 ) -> None:
     """`has_target`: the target comes with the data, so that no `predict` is needed."""
-    uses = _uses(goals, requirements)
+    uses = uses_of(goals, requirements)
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     rules = {
         column.text: statement
@@ -72,7 +72,7 @@ def report_tasks(
     _report_classes_of_numbers(statements, by_task, mixed, findings)
 
 
-def _uses(goals: Sequence[CheckedGoal], requirements: Sequence[Requirement]) -> list[Use]:
+def uses_of(goals: Sequence[CheckedGoal], requirements: Sequence[Requirement]) -> list[Use]:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     return [use for linear in sums for _, use in linear.parts]
 

@@ -26,6 +26,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -166,6 +167,8 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
         case Forbid():
             return ["forbid split on ", *_columns(statement.columns)]
+        case LeafModel():
+            return ["leaves ", statement.method]
     return _run_pieces(statement)
 
 

@@ -23,6 +23,7 @@ from treeml.data.conditions import (
     rows_meeting,
 )
 from treeml.data.hazards import death_costs, leaf_loss
+from treeml.data.linear import fitted
 from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.measures import MEASURES
@@ -324,6 +325,9 @@ def leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 
 
 def squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """With linear leaves, the squares plus what the ridge adds."""
+    if dataset.linear is not None:
+        return sum((Fraction(fitted(dataset.linear, rows).loss) for rows in _leaf_rows(outcome)), Fraction(0))
     return _loss("squared", dataset.targets, dataset, outcome) * dataset.target_scale**2
 
 

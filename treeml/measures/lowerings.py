@@ -35,6 +35,7 @@ from treeml.lang.source import Span
 from treeml.lang.spec import Use
 from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.linear_cost import LinearCost
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
@@ -363,6 +364,8 @@ def leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    if dataset.linear is not None:
+        return _one(Custom(LinearCost(dataset.linear)))
     scale = dataset.weight_scale * dataset.target_scale**2
     return _one(Loss("squared", dataset.targets, dataset.weight, scale))
 

@@ -93,7 +93,13 @@ after a = 3` lowers the cost of `b` below a test of `a`. If several discounts ap
 Each leaf predicts the constant that is best for the loss: its weighted mean, its median, or its quantile. Where several
 constants are equally good, the median and the quantile are the lowest of them that is the value of a row. For
 `quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
-`cluster_loss` adds up the losses of its columns, each with its own constant.""",
+`cluster_loss` adds up the losses of its columns, each with its own constant.
+
+With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or of
+all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
+weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
+computed in floating point, so a proof holds up to about nine digits. `native` and `oracle` take it, alone or with a
+price on leaves or tests. `mse`, `rmse`, `r2` and `mean_absolute_error` can be reported, and do not count the ridge.""",
     "survival": """\
 With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
 (0, false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has
@@ -105,8 +111,8 @@ take it, alone or with a price on leaves or tests; weights of rows are refused.
 
 `concordance` is Harrell's index; pairs with equal hazards count half. `brier` is the integrated score of Graf and
 others (1999) over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,
-which pictures of the tree show, too; both are those of scikit-survival. On unseen rows, the baseline hazard and the
-share of rows not lost from sight are those of the unseen rows.""",
+which pictures of the tree show, too; both are those of scikit-survival. On the rows of another file, the baseline
+hazard and the share of rows not lost from sight are those of these rows.""",
     "leaves": """\
 `support >= 1%` means at least ceil(n / 100) of the n rows; `leaf_weight` is the same by weight, and a plain number.
 `purity` looks at the heaviest class of a leaf, whatever the leaf predicts.""",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.conditions import class_number, refuse
 from treeml.data.hazards import UNITS, death_costs, deaths_and_hazard, not_lost, survival_times
+from treeml.data.linear import LinearColumns
 from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import MEASURES, chosen_loss
 from treeml.lang.spec import Use
@@ -183,6 +184,8 @@ def _total(dataset: Dataset) -> Fraction:
 
 def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     """The mean loss of the predictions in the leaves, which other rows may have taught."""
+    if dataset.linear is not None:
+        return _mean_linear_loss(kind, level, dataset.linear, outcome)
     total = Fraction(0)
     for leaf, node in enumerate(outcome.tree.leaves):
         rows = outcome.leaf == leaf
@@ -198,6 +201,19 @@ def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcom
             total += over + under if kind == "absolute" else level * over + (1 - level) * under
     power = 2 if kind == "squared" else 1
     return total * dataset.target_scale**power / exact_sum(dataset.weight)
+
+
+def _mean_linear_loss(kind: str, level: Fraction, columns: LinearColumns, outcome: TreeOutcome) -> Fraction:
+    """The same for linear leaves, in floating point; a ridge is no part of it."""
+    leaves = outcome.tree.leaves
+    slopes = np.array([[slope for _, slope in leaf.slopes] for leaf in leaves])[outcome.leaf]
+    predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] + (slopes * columns.values).sum(axis=1)
+    over = columns.target - predicted
+    if kind == "squared":
+        losses = over**2
+    else:
+        losses = np.abs(over) if kind == "absolute" else np.maximum(float(level) * over, (float(level) - 1) * over)
+    return Fraction(float(np.average(losses, weights=columns.weight)))
 
 
 def _mean_square_around_mean(dataset: Dataset) -> Fraction:

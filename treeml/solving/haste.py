@@ -127,6 +127,7 @@ def sampled(dataset: Dataset, size: int) -> Dataset:
         actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
         weight=dataset.weight[rows] * step,
         targets=dataset.targets[rows],
+        linear=None if dataset.linear is None else dataset.linear.at(rows),
         row_cost=None if dataset.row_cost is None else dataset.row_cost[rows],
         given=None,
         count=count,

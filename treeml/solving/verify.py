@@ -12,6 +12,9 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+import numpy as np
+
+from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
@@ -24,6 +27,13 @@ STANDARD = {
     "classes": ("errors", "error_rate", "accuracy"),
     "numbers": (),
     "clusters": (),
+}
+# The mean that is shown beside a sum over rows, under the name of the measure that it is.
+MEANS = {
+    "squared_loss": "mse",
+    "absolute_loss": "mean_absolute_error",
+    "quantile_loss": "mean quantile_loss",
+    "cluster_loss": "mean cluster_loss",
 }
 SHAPE = ("depth", "leaves", "support")
 SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that do not depend on predictions
@@ -173,7 +183,8 @@ def _requirement(
     text = requirement.text or requirement.name
     if value is None:
         return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
-    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    above = value - limit
+    room = above if requirement.sense == ">=" else -above if requirement.sense == "<=" else -abs(above)
     return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
 
 
@@ -234,6 +245,9 @@ def _measures(
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
+            if use.measure in MEANS:
+                mean = f"mean {use.text or written(use)}" if use.arguments else MEANS[use.measure]
+                measures.setdefault(mean, value / _total_weight(dataset))
     return measures
 
 
@@ -372,11 +386,24 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[st
     ]
     if wrong or tree.task == "classes":
         return wrong or _wrong_counts(tree, dataset, outcome)
+    if dataset.linear is not None:
+        return _wrong_lines(tree, dataset.linear, outcome)
     columns = [output.constants(dataset.weight, outcome.leaf, len(tree.leaves)) for output in leaf_outputs(dataset)]
     for number, (leaf, count, *constants) in enumerate(zip(tree.leaves, rows, *columns, strict=True)):
         exact = tuple(constants)
         if count and exact != leaf.exact:
             wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
+    return wrong
+
+
+def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> list[str]:
+    """Leaves whose linear models differ from those of their rows by more than rounding."""
+    wrong = []
+    for number, leaf in enumerate(tree.leaves):
+        line = fitted(columns, np.flatnonzero(outcome.leaf == number))
+        found = (leaf.prediction, *(slope for _, slope in leaf.slopes))
+        if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
+            wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong
 
 

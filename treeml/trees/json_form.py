@@ -97,7 +97,13 @@ def _write_node(node: Node, tree: TreeData) -> dict[str, Any]:
         }
         return {**leaf, "because": node.because} if node.because else leaf
     prediction = list(node.prediction) if tree.task == "clusters" else node.prediction
-    written = {"predict": prediction, "rows": node.rows, "exact": [_write_exact(value) for value in node.exact]}
+    written: dict[str, Any] = {
+        "predict": prediction,
+        "rows": node.rows,
+        "exact": [_write_exact(value) for value in node.exact],
+    }
+    if node.slopes:
+        written["slopes"] = dict(node.slopes)
     return {**written, "curve": [list(point) for point in node.curve]} if node.curve else written
 
 
@@ -200,7 +206,7 @@ class _Reader:
         return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights, because=because)
 
     def number_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
-        self.only(found, {"predict", "rows", "exact", "curve"}, place)
+        self.only(found, {"predict", "rows", "exact", "curve", "slopes"}, place)
         exact = tuple(self.exact(item, f"{place}.exact") for item in self.list(found, "exact", place))
         if len(exact) != len(tree.outputs):
             self.refuse(f"{place}.exact", f"has {len(exact)} values for {len(tree.outputs)} outputs")
@@ -210,7 +216,22 @@ class _Reader:
         if (tuple(given) if isinstance(given, list) else given) != prediction:
             self.refuse(f"{place}.predict", "is not the number that `exact` gives")
         curve = tuple(self.point(item, f"{place}.curve") for item in self.list(found, "curve", place, ()))
-        return TreeLeaf(prediction, self.count(found.get("rows", 0), f"{place}.rows"), exact=exact, curve=curve)
+        slopes = self.slopes(found.get("slopes", {}), tree, f"{place}.slopes")
+        rows = self.count(found.get("rows", 0), f"{place}.rows")
+        return TreeLeaf(prediction, rows, exact=exact, slopes=slopes, curve=curve)
+
+    def slopes(self, value: Any, tree: TreeData, place: str) -> tuple[tuple[str, float], ...]:
+        """Columns and what one unit of each adds to the prediction."""
+        found = self.object(value, place)
+        numbers = {field.name for field in tree.fields if not field.levels}
+        for name, slope in found.items():
+            if name not in numbers:
+                self.refuse(place, f"names `{name}`, which is not among the columns of numbers of the tree")
+            if not _is_number(slope):
+                self.refuse(place, f"holds {brief(slope)}, not a number")
+        if found and tree.task != "numbers":
+            self.refuse(place, "belongs to a tree that predicts a number")
+        return tuple((name, float(slope)) for name, slope in found.items())
 
     def point(self, value: Any, place: str) -> tuple[float, float]:
         """A time, and the share that survives it."""

@@ -81,6 +81,7 @@ class TreeLeaf:
     counts: tuple[int, ...] = ()  # rows of every class
     weights: tuple[Fraction, ...] = ()  # weight of every class
     exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
+    slopes: tuple[tuple[str, float], ...] = ()  # of a linear leaf: add these multiples of columns to the prediction
     because: str = ""  # the requirement or goal that makes it predict against its majority, if one does
     curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
 
@@ -319,7 +320,10 @@ class TreeData:
         if self.task == "classes":
             return shown(label_text(leaf.prediction))
         if self.task == "numbers":
-            return rounded_text(leaf.prediction)
+            text = rounded_text(leaf.prediction)
+            for name, slope in leaf.slopes:
+                text += f" {'-' if slope < 0 else '+'} {rounded_text(abs(slope))} * {shown(name)}"
+            return text
         return ", ".join(
             f"{shown(name)} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
         )

@@ -57,7 +57,14 @@ class Tree(TreeData):
         array(['no', 'yes'], dtype='<U3')
         """
         predictions = [leaf.prediction for leaf in self.leaves]
-        return np.array(predictions, dtype=_type_of(self.classes))[self.apply(data)]
+        inputs = read_inputs(self, data)
+        reached = route(self, inputs)
+        predicted = np.array(predictions, dtype=_type_of(self.classes))[reached]
+        if any(leaf.slopes for leaf in self.leaves):
+            for name in dict.fromkeys(name for leaf in self.leaves for name, _ in leaf.slopes):
+                slopes = np.array([dict(leaf.slopes).get(name, 0.0) for leaf in self.leaves])
+                predicted = predicted + slopes[reached] * inputs.columns[name].values
+        return predicted
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
         """For each row the share, by weight, of every class in its leaf; columns are in the order of `classes`.

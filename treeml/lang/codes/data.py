@@ -370,6 +370,13 @@ DATA = (
         "Write 1 where the end was observed, and 0 where it was not.",
     ),
     CodeEntry(
+        "D469",
+        "leaves cannot be linear in this column",
+        "The linear model of a leaf adds up multiples of numbers, so its columns hold numbers without gaps.",
+        "leaves linear(city)        # names of cities",
+        "Name columns of numbers; a column of 0 and 1 is one if it is declared: `column smoker : number`.",
+    ),
+    CodeEntry(
         "D471",
         "a row lacks a column that the tree asks about",
         "To predict, the tree needs the columns that its splits test.",

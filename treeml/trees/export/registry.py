@@ -62,6 +62,15 @@ def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None
             )
         return found.write_rows(model, ShownRows(row, data))
     if isinstance(model, Tree):
+        if form not in ("text", "dot", "svg", "json") and any(leaf.slopes for leaf in model.leaves):
+            raise DataError(
+                Diagnostic(
+                    "D492",
+                    f"the form `{form}` holds one number per leaf, and the leaves of this tree are linear models",
+                    place=form,
+                    helps=("`json`, `text`, `dot` and `svg` hold them",),
+                )
+            )
         return found.write(model)
     if found.write_forest is None:
         raise DataError(
