@@ -174,7 +174,7 @@ def test_commands(tmp_path: Path) -> None:
     (tmp_path / "odd.cert").write_bytes(b"treeml certificate 9\n")
     assert run.invoke(command, ["check-certificate", str(DATA), str(tmp_path / "odd.cert")]).exit_code == 6
     again = tmp_path / "again.cert"
-    done = run.invoke(command, ["certify", str(spec), "--tree", str(kept), "-o", str(again), "--json"])
+    done = run.invoke(command, ["certify", str(spec), "--tree", str(kept), "-o", str(again), "--json", "--within", "5min"])
     assert done.exit_code == 0, done.output
     assert again.read_bytes() == text
 
