@@ -628,7 +628,8 @@ static void check_forest (integer proved) {
   within = r >= -total && r <= total && value <= r && (wide) divisor * (r - value) >= penalty * short_by;
   prove (within, "the forest does not have the margin that is stated");
   prove ((wide) (paid - proved) * total <= (wide) stated[1] * paid, "the claims do not prove the bound on margins");
-  printf ("verified: the forest's margin is %lld / %lld or more, and none exceeds %lld\n", value, total, stated[1]);
+  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld\n", value,
+          total, stated[1], total);
 }
 
 static void check_statement (integer proved) {
