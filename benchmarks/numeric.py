@@ -2,7 +2,8 @@
 
 `python -m benchmarks.numeric --data-dir DIR --depth 2 3`. Files are CSV with a header and a column `label`. The peer is
 `pycontree`, run by the interpreter that `--peer-python` names (this one by default); if it is not installed, its
-column stays empty. Every solver runs in its own process with one thread; the fastest of `--repeat` fits counts.
+column stays empty. Every solver runs in its own process with one thread; the fastest of `--repeat` fits counts, or
+of as many as a quarter of a second takes.
 Our time is the whole call from an array of numbers to a tree whose errors are recounted with thresholds between the
 given numbers; the peer's time is its `fit` alone. Times are CPU seconds, so that a busy machine favors neither.
 `--whole` times `model.solve(X, y)` on our side, from arrays to a verified result. `--losses` times losses of numbers.
@@ -24,6 +25,8 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+
+SHORT = 0.25  # seconds for which every fit is repeated at least, if one does not take long
 
 
 def main() -> None:
@@ -140,7 +143,9 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     values, labels = read(options.file)
     fit = {"numeric": fit_numeric, "whole": fit_whole, "pycontree": fit_contree}[options.one]
     best: dict[str, Any] = {}
-    for _ in range(options.repeat):
+    began, fits = process_time(), 0
+    while fits < options.repeat or process_time() - began < SHORT:  # short fits are repeated more often, for everybody
+        fits += 1
         result = fit(options, values, labels)
         if not best or result["seconds"] < best["seconds"]:
             best = result

@@ -1,6 +1,7 @@
-"""Case studies, and the options of back-ends -> generated pages of the documentation.
+"""Case studies, a gallery, and the options of back-ends -> generated pages of the documentation.
 
-The page of a case shows its text and code cells, its spec, and its figure.
+The page of a case shows its text and code cells, its spec, and its figure. The gallery solves specs of the examples and
+draws their trees.
 
 `mkdocs.yml` names this file as a hook, so the pages are generated when the site is built. `python examples/pages.py`
 runs every case once and regenerates every figure.
@@ -9,6 +10,7 @@ runs every case once and regenerates every figure.
 from __future__ import annotations
 
 import runpy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,37 @@ def page(name: str) -> str:
     return "\n\n".join((title, story, f"```tml\n{spec}\n```", picture, files, *parts[1:])) + "\n"
 
 
+GALLERY = (
+    "plain/plain", "sparse/sparse", "fair/fair", "costs/costs", "cases/medical", "cases/recidivism", "cases/treatment",
+    "cases/demand", "cases/customers", "cases/multiplexer",
+)  # fmt: skip
+
+
+def gallery() -> Iterator[tuple[str, str]]:
+    """The names and contents of the files of the gallery: its page, and a picture of every tree."""
+    import treeml as tml
+
+    parts = [
+        "---\nhide:\n  - toc\n---",  # trees are wide
+        "# Gallery",
+        "Specs of the examples and the trees that are provably best for them, drawn by `treeml show --as svg` when "
+        "this page was built. `treeml example NAME` writes a spec and its data into your folder.",
+    ]
+    for place in GALLERY:
+        path = CASES.parent / f"{place}.tml"
+        first, _, spec = path.read_text(encoding="utf-8").strip().partition("\n")
+        title = first.partition(": ")[2]
+        result = tml.load(path).solve()
+        assert result.tree is not None
+        yield f"gallery/{path.stem}.svg", result.tree.to_svg()
+        parts.append(f"## {title[0].upper()}{title[1:]}")
+        parts.append(f"```tml\n{spec}\n```")
+        parts.append(f"[![The tree of {path.name}](gallery/{path.stem}.svg)](gallery/{path.stem}.svg)")
+        said = "optimal, and proved" if result.is_optimal else "not proved to be the best"
+        parts.append(f"Example `{path.stem}`: {said}; {len(result.tree.leaves)} leaves.")
+    yield "gallery.md", "\n\n".join(parts) + "\n"
+
+
 def on_files(files: Any, config: Any) -> Any:
     """A hook of mkdocs: adds the pages and figures to the files of the site."""
     from mkdocs.structure.files import File
@@ -40,6 +73,8 @@ def on_files(files: Any, config: Any) -> Any:
     from treeml.backends.reference import options_page
 
     files.append(File.generated(config, "options.md", content=options_page()))
+    for name, content in gallery():
+        files.append(File.generated(config, name, content=content))
     for name in NAMES:
         files.append(File.generated(config, f"cases/{name}.md", content=page(name)))
         files.append(File.generated(config, f"cases/{name}.svg", abs_src_path=str(CASES / f"{name}.svg")))

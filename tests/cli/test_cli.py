@@ -37,7 +37,7 @@ def test_solve_prints_the_tree_and_what_was_verified(spec: Path) -> None:
     assert result.exit_code == 0
     assert "optimal, and proved" in result.output
     assert "recomputed exactly from the rows" in result.output
-    assert "a is 1?" in result.output
+    assert "─ a is 1\n" in result.output
     assert "small: depth <= 2" in result.output
 
 
@@ -197,7 +197,7 @@ def test_backends_says_who_can_solve_a_spec(spec: Path) -> None:
 def test_a_result_can_be_kept_and_shown(spec: Path, tmp_path: Path) -> None:
     kept = tmp_path / "result.json"
     assert run("solve", str(spec), "--with", "oracle", "-o", str(kept), "-q").exit_code == 0
-    assert "a is 1?" in run("show", str(kept)).output
+    assert "─ a is 1\n" in run("show", str(kept)).output
     assert run("show", str(kept), "--as", "dot").output.startswith("digraph")
     drawing = tmp_path / "tree.svg"
     assert run("show", str(kept), "--as", "svg", "-o", str(drawing)).exit_code == 0

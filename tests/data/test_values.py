@@ -174,6 +174,27 @@ def test_a_mask_that_hides_nothing() -> None:
     assert column(np.ma.masked_array([1.0, 0.0, 1.0, 1.0])).missing is None
 
 
+def test_a_declaration_without_a_type_leaves_the_type_to_inference() -> None:
+    data = {"a": [1.5, None, 3.5, 2.5], "b": ["u", "v", None, "u"], "y": ["p", "p", "q", "p"]}
+    goal = "predict y\nminimize errors\nrequire depth <= 1\n"
+    typed = goal + "column a : number, missing separate\ncolumn b : category, missing separate"
+    inferred = treeml.parse(goal + "column a, b : missing separate").solve(data)
+    assert inferred.tree == treeml.parse(typed).solve(data).tree
+    with pytest.raises(DataError) as told:
+        treeml.parse(goal).solve(data)
+    helps = [line for each in told.value.diagnostics for line in each.helps]
+    assert "let tests ask for it: `column a, b : missing separate`" in helps
+    assert "put the median there: `column a : missing median`" in helps
+    built = (
+        treeml.Model()
+        .predict("y")
+        .minimize(treeml.errors)
+        .require(treeml.depth <= 1)
+        .column(["a", "b"], missing="separate")
+    )
+    assert built.solve(data).tree == inferred.tree
+
+
 def test_trees_see_masks_too() -> None:
     data = {"a": [1.5, 2.5, None, 3.5], "y": ["p", "p", "q", "p"]}
     spec = "predict y\ncolumn a : number, missing separate\nminimize errors\nrequire depth <= 1"

@@ -13,13 +13,17 @@ import shlex
 import shutil
 import tomllib
 import warnings
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 from click.testing import CliRunner
+from printed import PAGES as PRINTED
+from printed import UNCOMPARED, agrees
 
 import treeml as tml
 from treeml.cli.main import treeml as command
@@ -30,6 +34,7 @@ from treeml.notebook import solve_cell
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
+FROM_NOTHING = ("README.md", "index.md", "tutorial.md")  # for a reader in an empty folder
 SHOWN = {"text", "lark", "c", "html"}  # for people to read, not run
 LIMITED = ("compare", "sweep", "bench")  # many runs: a time limit is added that the page does not show
 SETUP = {  # what a page assumes to exist
@@ -54,28 +59,41 @@ class Block:
     text: str
     line: int
     runs: bool = True  # False if the page says why not: <!-- not run: because -->
+    code: int = 0  # with which it exits: <!-- exits with 3 -->
+    compared: bool = True  # False for output under <!-- one of several -->
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for data in (ROOT / "examples").glob("*/*.*"):
+    for data in () if page.name in FROM_NOTHING else (ROOT / "examples").glob("*/*.*"):
         if data.suffix in (".csv", ".tml"):
             shutil.copy(data, tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
     exec(SETUP.get(page.name, ""), names)
+    printed = None  # by the block before
     for block in _blocks(page.read_text(encoding="utf-8")):
         where = f"{page.name}:{block.line}"
+        before, printed = printed, None
         match block.language:
             case "python":
-                with warnings.catch_warnings():
+                stream = StringIO()
+                with warnings.catch_warnings(), redirect_stdout(stream):
                     warnings.simplefilter("ignore", UserWarning)
                     exec(compile(block.text, where, "exec"), names)
+                printed = stream.getvalue()
             case "tml":
                 _check_spec(block.text, tmp_path)
             case "sh":
-                for line in block.text.splitlines():
-                    _run(line, where, block.runs)
+                printed = "".join([_run(line, where, block) for line in block.text.splitlines()])
+            case "text" if page.name in PRINTED and before is not None and not block.compared:
+                values = re.findall(r"^(?:status|objective) .*$", block.text, re.MULTILINE)
+                assert set(values) <= set(before.splitlines()), f"{where}: this is printed instead:\n{before}"
+            case "text" if page.name in PRINTED and before is not None:
+                assert agrees(block.text, before), (
+                    f"{where}: this is printed instead; `python tests/docs/printed.py {page.relative_to(ROOT)}` "
+                    f"writes it into the page:\n{before}"
+                )
             case "ipython":
                 line, _, cell = block.text.partition("\n")
                 assert line.startswith("%%treeml"), f"{where}: only %%treeml cells are tested"
@@ -93,19 +111,23 @@ def _blocks(text: str) -> list[Block]:
     found: list[Block] = []
     fence: tuple[str, int] | None = None
     inside: list[str] = []
-    runs = True
+    runs, code, compared = True, 0, True
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             if fence is None:
                 fence, inside = (line[3:].strip(), number), []
             else:
                 body = "\n".join(inside)
-                found.append(Block(fence[0] or _guess(body), body, fence[1], runs))
-                fence, runs = None, True
+                found.append(Block(fence[0] or _guess(body), body, fence[1], runs, code, compared))
+                fence, runs, code, compared = None, True, 0, True
         elif fence is not None:
             inside.append(line)
         elif re.match(r"<!-- not run: .+ -->$", line):
             runs = False
+        elif match := re.match(r"<!-- exits with (\d) -->$", line):
+            code = int(match[1])
+        elif line == UNCOMPARED:
+            compared = False
         elif match := re.match(r"    (?:\$ )?(treeml .*)", line):
             found.append(Block("sh", match[1], number))
     assert fence is None, f"the fence in line {fence[1] if fence else 0} is never closed"
@@ -121,6 +143,10 @@ def _check_spec(text: str, folder: Path) -> None:
     named = re.match(r"# ([\w.-]+\.tml)\b", text)
     path = folder / (named[1] if named else "block.tml")
     path.write_text(text + "\n", encoding="utf-8")
+    if path.stem == "wrong":  # on purpose
+        with pytest.raises(tml.SpecError):
+            tml.load(path).check()
+        return
     statements = parse(Source("block", text))
     assert statements
     complete = {type(statement).__name__ for statement in statements}
@@ -128,22 +154,24 @@ def _check_spec(text: str, folder: Path) -> None:
         tml.load(path).check()
 
 
-def _run(line: str, where: str, runs: bool) -> None:
+def _run(line: str, where: str, block: Block) -> str:
+    """What the command prints, messages last."""
     words = shlex.split(line, comments=True)
     if words[:1] == ["$"]:
         words = words[1:]
     if not words or words[0] != "treeml":
-        return
+        return ""
     assert all("..." not in word for word in words), f"{where}: `{line}` contains an ellipsis"
-    if not runs:
+    if not block.runs:
         named = command.get_command(click.Context(command), words[1])
         assert named is not None, f"{where}: `{line}` names no command"
         named.make_context(words[1], words[2:])
-        return
+        return ""
     if words[1] in LIMITED:
         words += ["--within", "3s"]
     result = CliRunner().invoke(command, words[1:])
     # On a busy machine nothing may be found in time, which is a valid result.
-    allowed = (0, 4) if words[1] in LIMITED else (0,)
+    allowed = (0, 4) if words[1] in LIMITED else (block.code,)
     assert result.exit_code in allowed, f"{where}: `{line}` exits with {result.exit_code}\n{result.output}"
     assert result.exception is None or isinstance(result.exception, SystemExit)
+    return f"{result.stdout}\n{result.stderr}"

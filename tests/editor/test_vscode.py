@@ -76,7 +76,7 @@ def test_colors() -> None:
 
 def test_every_word_of_the_language_is_colored() -> None:
     for word in VERBS:
-        assert scopes(f"{word} ").get(word) == "keyword.control.treeml", word
+        assert scopes(f"{word} linear").get(word) == "keyword.control.treeml", word
     for word in INNER_WORDS:
         assert scopes(f" {word} ").get(word) == "keyword.other.treeml", word
 

@@ -79,6 +79,7 @@ statements = st.one_of(
         st.sampled_from(TYPES),
         st.lists(st.sampled_from([s.Modifier("sensitive"), s.Modifier("missing", "drop")]), max_size=2).map(tuple),
     ),
+    st.builds(s.ColumnRule, columns, st.just(""), st.sampled_from([(s.Modifier("missing", "median"),)])),
     st.builds(s.WeightBy, names),
     st.builds(s.WeightClass, values, expressions),
     st.builds(s.MistakeCost, values, values, expressions),

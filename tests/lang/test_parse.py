@@ -49,6 +49,18 @@ def number(text: str, unit: str = "") -> s.Number:
         ("predict class", s.Predict(s.Name("class"))),
         ("predict spam is 1", s.Predict(s.Name("spam"), number("1"))),
         ("predict `a b` is yes", s.Predict(s.Name("a b"), s.Name("yes"))),
+        ("predict months observed died", s.Predict(s.Name("months"), observed=s.Name("died"))),
+        ("predict observed observed `is`", s.Predict(s.Name("observed"), observed=s.Name("is"))),
+        ("leaves linear", s.LeafModel(s.Name("linear"))),
+        (
+            "leaves linear(age, `a b`, ridge = 0.5)",
+            s.LeafModel(
+                s.Call(
+                    "linear",
+                    (s.Argument(s.Name("age")), s.Argument(s.Name("a b")), s.Argument(number("0.5"), "ridge")),
+                )
+            ),
+        ),
         ("features all except id, name", s.Features((), (s.Name("id"), s.Name("name")))),
         ("features `all`, depth", s.Features((s.Name("all"), s.Name("depth")))),
         (

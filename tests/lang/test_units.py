@@ -30,3 +30,9 @@ def test_python_takes_the_singular() -> None:
     assert model.list_trees(within="1 row") == tml.parse("predict y minimize errors list trees within 1 rows of best")
     chosen = tml.parse("param least = 2 rows predict y minimize errors require support >= least", least="1 row")
     assert chosen.bindings
+
+
+@pytest.mark.parametrize("requirement", ["gain <= -4", "gain >= -4", "mistake_cost <= -1", "mistake_cost >= -1"])
+def test_costs_that_columns_give_may_be_negative(requirement: str) -> None:
+    text = f'predict y cost predict "a" by column loss minimize errors require {requirement}'
+    assert not tml.parse(text).check()

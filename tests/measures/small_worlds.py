@@ -39,6 +39,8 @@ CLASS_USES = (
     Use("npv", ("yes",)),
     Use("f1", ("yes",)),
     Use("jaccard", ("yes",)),
+    Use("mcc", ("yes",)),
+    Use("gmean"),
     Use("count", ((Condition("predicted", "=", "yes", False), Condition("age", "<=", Fraction(2))), ())),
     Use("count", ((Condition("actual", "=", "no", False), Condition("predicted", "=", "yes", False)), ())),
     Use("rate", ((Condition("predicted", "=", "yes", False),), (Condition("sex", "=", "F"),))),

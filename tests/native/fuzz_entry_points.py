@@ -23,6 +23,7 @@ import numpy as np
 from treeml.native import coupled as coupled_search
 from treeml.native import coupled_numeric, cover, numeric
 from treeml.native import solver as over_tests
+from treeml.native.matrix import MatrixSolver
 from treeml.native.roots import best_under_roots
 from treeml.native.rup import check_text
 from treeml.native.shallow import FlatShallowTree, Shallow
@@ -377,9 +378,27 @@ def proofs(random: Random) -> None:
     check_text(bytes(texts[0]), bytes(texts[1]))
 
 
+def matrices(random: Random) -> None:
+    """The short way from a matrix and labels to a tree."""
+    columns, rows = small(random)
+    values = random.normal(size=(rows, columns)).round(int(random.integers(0, 4)))
+    if chance(random, 5) and values.size:
+        values.flat[random.integers(values.size)] = random.choice([np.nan, np.inf, -np.inf, -0.0, 1e308, 5e-324])
+    labels = numbers(random, rows, -2, int(random.integers(-1, 4)))
+    solver = MatrixSolver(values, labels, int(random.integers(1, 6)))
+    found = solver.solve(number(random, 0, 4), float(random.choice([0.0, 1e-4, 1.0])))
+    for node in found.nodes:
+        if node.column >= 0:
+            assert values[node.low, node.column] < values[node.high, node.column]
+            assert min(node.yes, node.no) > 0
+        else:
+            assert 0 <= node.label < len(solver.size.labels)
+
+
 KINDS: dict[str, Callable[[Random], None]] = {
     "binary": binary,
     "thresholds": thresholds,
+    "matrices": matrices,
     "coupled thresholds": coupled_thresholds,
     "covers": covers,
     "shallow": shallow,

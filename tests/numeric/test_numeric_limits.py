@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from threading import Timer
 from time import monotonic
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,6 +69,37 @@ def test_progress_never_gets_worse(threads: int) -> None:
     assert values == sorted(values, reverse=True)
     assert [bound for _, bound in seen] == sorted(bound for _, bound in seen)
     assert all(value is None or bound <= value for value, bound in seen)
+
+
+def test_the_best_tree_so_far_has_the_value_that_is_reported() -> None:
+    """Codes with gaps, a constant column and equal ones: the tree is in the columns and codes of the caller."""
+    random = np.random.default_rng(4)
+    distinct = np.array([7 * random.permutation(3000) + 5 for _ in range(6)], dtype=np.int32)
+    codes = np.vstack([np.full((1, 3000), 3, dtype=np.int32), distinct[:1], distinct])
+    labels, seen = random.integers(0, 3, 3000), 0
+    solver = NumericSolver(codes)
+    solver.labels(labels, 3)
+    solver.set(depth=4, poll_milliseconds=5)
+
+    def errors(tree: FlatThresholdTree, node: int, rows: Any) -> int:
+        if tree.column[node] < 0:
+            return int(np.count_nonzero(labels[rows] != tree.label[node]))
+        goes = codes[tree.column[node], rows] <= tree.cut[node]
+        return errors(tree, tree.yes[node], rows[goes]) + errors(tree, tree.no[node], rows[~goes])
+
+    def watch(_seconds: float, value: int | None, _bound: int) -> bool:
+        nonlocal seen
+        tree = solver.best_tree()
+        if value is not None:
+            assert tree is not None
+            assert errors(tree, 0, np.arange(3000)) == value
+            seen += 1
+        return seen < 5
+
+    outcome = solver.solve(watch)
+    assert seen
+    assert outcome.tree is not None
+    assert errors(outcome.tree, 0, np.arange(3000)) == outcome.value
 
 
 def test_an_exception_of_the_watcher_comes_out() -> None:

@@ -28,14 +28,14 @@ def main() -> None:
     session: dict[str, Any] = {"__name__": "tutorial"}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-        for language, code in blocks:
-            run(language, code, session)
+        blocks = re.findall(r"^(?:<!-- exits with (\d) -->\n)?```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        for exit_code, language, code in blocks:
+            run(language, code, session, int(exit_code or 0))
         os.chdir(PAGE.parent)
     print(f"{len(blocks)} blocks of the tutorial ran with {session['tml'].__file__}")
 
 
-def run(language: str, code: str, session: dict[str, Any]) -> None:
+def run(language: str, code: str, session: dict[str, Any], exit_code: int = 0) -> None:
     if language == "python":
         exec(compile(code, PAGE.name, "exec"), session)
     elif language == "tml":
@@ -43,7 +43,8 @@ def run(language: str, code: str, session: dict[str, Any]) -> None:
     elif language == "sh":
         for line in code.splitlines():
             print("$", line, flush=True)
-            subprocess.run([sys.executable, "-m", *shlex.split(line)], check=True)
+            done = subprocess.run([sys.executable, "-m", *shlex.split(line)], check=False)
+            assert done.returncode == exit_code, f"it exits with {done.returncode}, not with {exit_code}"
 
 
 if __name__ == "__main__":

@@ -35,7 +35,9 @@ def test_svg_holds_every_node_and_no_script() -> None:
     tree = tree_with("<script>", "a & b")
     root = xml.etree.ElementTree.fromstring(tree.to_svg())
     texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert texts == ["yes", "no", "<script> is 1", "a & b", "1 row (33.3% of all)", "other", "2 rows (66.7% of all)"]
+    assert texts[:3] == ["y", "a & b", "other"]  # the target, and what the colors stand for
+    assert texts[3:5] == ["is 1", "is not 1"]  # the conditions, on the edges
+    assert texts[5:] == ["<script>", "a & b", "1 row (33.3% of all)", "other", "2 rows (66.7% of all)"]
     assert not list(root.iter(f"{SVG}script"))
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     for box in root.iter(f"{SVG}rect"):
@@ -87,8 +89,8 @@ def test_numbers_and_clusters() -> None:
         (Field("x", "number"),),
     )
     assert str(numbers).splitlines()[1:] == [
-        "├─ yes: y = 1.5  [2 rows (40% of all)]",
-        "└─ no:  y = 0.333333  [3 rows (60% of all)]",
+        "├─ x <= 0.1: y = 1.5  [2 rows (40% of all)]",
+        "└─ x > 0.1: y = 0.333333  [3 rows (60% of all)]",
     ]
     clusters = Tree(TreeLeaf((1.0, 2.5), 4, exact=(Fraction(1), Fraction(5, 2))), "clusters", "", (), ("u", "v"))
     assert str(clusters) == "u 1, v 2.5  [4 rows]"

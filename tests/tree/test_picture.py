@@ -14,8 +14,8 @@ import treeml as tml
 from treeml.cli.main import treeml
 from treeml.export import export
 from treeml.lang.diagnostic import DataError
-from treeml.trees.drawing import COLORS
-from treeml.trees.picture import SCALE, draw_picture
+from treeml.trees.palette import TINTS
+from treeml.trees.picture import SCALE, draw_picture, drawing_size
 
 HEART = Path(__file__).parents[2] / "examples" / "plain" / "heart.csv"
 
@@ -38,7 +38,7 @@ def test_a_png_has_the_size_and_the_colors_of_the_drawing() -> None:
     picture = pixels(export(tree, "png"))
     width = int(tree.to_svg().split('width="')[1].split('"')[0])
     assert abs(picture.shape[1] - SCALE * width) <= 1
-    for color in COLORS[:2]:
+    for color in TINTS[:2]:
         wanted = [int(color[place : place + 2], 16) for place in (1, 3, 5)]
         assert (picture == wanted).all(axis=2).sum() > 1000  # leaves of both classes
     assert (picture < 60).all(axis=2).sum() > 200  # letters
@@ -47,8 +47,8 @@ def test_a_png_has_the_size_and_the_colors_of_the_drawing() -> None:
 def test_a_forest_is_one_picture_of_all_its_trees() -> None:
     forest = solved("predict disease maximize margin require depth <= 1 ensemble by lpboost(penalty = 0.5)")
     high = pixels(export(forest, "png")).shape[0]
-    one = pixels(export(forest.trees[0], "png")).shape[0]
-    assert abs(high - one * len(forest.trees)) <= 2 * len(forest.trees)
+    alone = sum(SCALE * drawing_size(drawing)[1] for drawing in forest.to_svg())
+    assert abs(high - alone) <= 2 * len(forest.trees)
 
 
 def test_a_pdf_repeats_and_a_page_is_complete() -> None:

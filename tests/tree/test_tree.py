@@ -259,11 +259,11 @@ def test_only_splits_with_an_empty_side_are_contracted() -> None:
     node = nodes.Split(0, nodes.Split(2, same, bad), bad)
     tree = raise_tree(node, questions, dataset)
     assert str(tree) == (
-        "a is yes?\n"
-        "├─ yes: b is z?\n"
-        "│       ├─ yes: y = good  [1 row (25% of all): good 100%]\n"
-        "│       └─ no:  y = good  [1 row (25% of all): good 100%]\n"
-        "└─ no:  y = bad  [2 rows (50% of all): bad 50%, good 50%]"
+        "predict y\n"
+        "├─ a is yes\n"
+        "│  ├─ b is z: y = good  [1 row (25% of all): good 100%]\n"
+        "│  └─ b is not z: y = good  [1 row (25% of all): good 100%]\n"
+        "└─ a is not yes: y = bad  [2 rows (50% of all): bad 50%, good 50%]"
     )
 
 

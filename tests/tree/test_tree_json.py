@@ -13,7 +13,7 @@ import pytest
 
 from treeml.lang.diagnostic import DataError
 from treeml.trees import nodes as trees
-from treeml.trees.nodes import Branch, Field, TreeLeaf
+from treeml.trees.nodes import KINDS, Branch, Field, TreeLeaf
 from treeml.trees.tree import Tree
 
 
@@ -85,7 +85,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("target", 3, "target", "is not a text"),
         ("classes", None, "classes", "is not there"),
         ("inputs", [1], "inputs", "holds something that is not a text"),
-        ("root.yes.more", 1, "root.yes.more", "is not known; known are counts, predict, rows, weights"),
+        ("root.yes.more", 1, "root.yes.more", "is not known; known are because, counts, predict, rows, weights"),
         ("root", 7, "root", "is not an object"),
         ("root.yes", None, "root.yes", "is not an object"),
         ("root.yes.predict", None, "root.yes", "has neither a `test` nor a `predict`"),
@@ -96,7 +96,12 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("root.yes.weights", [1, "x"], "root.yes.weights", "holds 'x', not an exact number such as 3 or \"7/2\""),
         ("root.yes.weights", [1, "1/0"], "root.yes.weights", "holds '1/0', not an exact number such as 3 or \"7/2\""),
         ("root.test.column", "w", "root.test.column", "is `w`, which is not among the columns of the tree"),
-        ("root.test.kind", "below", "root.test.kind", "is `below`, not one of is true, at most, is, among, missing"),
+        (
+            "root.test.kind",
+            "below",
+            "root.test.kind",
+            f"is `below`, not one of {', '.join(KINDS)}",
+        ),
         ("root.test.values", ["a"], "root.test.values", "compares a column of numbers with something else"),
         ("root.test.values", [1, 2], "root.test.values", "has 2 values, which does not fit `at most`"),
         ("root.test.missing_yes", 1, "root.test.missing_yes", "is neither true nor false"),

@@ -54,6 +54,7 @@ class Limits:
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)  # the back-end's own; checked against Backend.options
     is_over: Callable[[], bool] | None = None  # asked now and then by back-ends that can: should the search end?
+    share: Callable[[Node], None] | None = None  # told of better trees during a search by back-ends that can
 
 
 NO_LIMITS = Limits()
@@ -157,6 +158,7 @@ class Capabilities:
     minimizes_depth: bool = False  # Depth as a goal? (otherwise the plan deepens iteratively)
     merges_rows: bool = False  # merges identical rows itself? (otherwise the plan does)
     merges_tests: bool = False  # drops and merges redundant tests itself? (otherwise the plan does)
+    branches: bool = False  # splits a node into more than two branches?
     numeric: bool = False  # works on ordered features directly, without binary tests?
     starts: bool = False  # uses a starting tree?
     reports: bool = False  # calls on_progress?

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from treeml.backends.contract import Answer, Status
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.fans import has_fans
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -22,6 +23,8 @@ MOST_TRIED = 32  # single questions that are tried if not all of them can go
 def without_equal_sides(problem: Problem, answer: Answer) -> Answer:
     """The answer with as few needless questions as its goals and requirements allow; its objective is known."""
     if answer.tree is None or answer.objective is None or not any(_needless(answer.tree)):
+        return answer
+    if has_fans(problem):  # a fan has all its branches, whatever they hold
         return answer
     all_gone = _kept(problem, answer, _without_any(answer.tree))
     if all_gone is not None:

@@ -18,6 +18,7 @@ from treeml.backends.options import settle, threaded
 from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -136,10 +137,11 @@ def _contradicted_on_the_way(
     if len(problem.goals) == 1:
         # With several goals a report does not say which of them it refers to.
         value = objective[0]
+        most, least = value + slack, value - slack
         for moment in answer.trace:
-            if moment.bound is not None and moment.bound > value + slack:
+            if moment.bound is not None and moment.bound > most:
                 return "B514", f"the bound {moment.bound} that it reported lies above the value {value} of its tree"
-            if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < value - slack:
+            if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < least:
                 return "B514", f"it says optimal with the value {value}, and reported a tree with {moment.objective[0]}"
     if answer.status is Status.OPTIMAL and problem.goals and start is not None and _is_answer(problem, start):
         begun_with = tuple(evaluate_sum(goal.sum, problem, start) for goal in problem.goals)
@@ -197,6 +199,8 @@ def _malformed(tree: Node, problem: Problem) -> Fault | None:
             return "B510", f"its tree holds {node!r}"
         elif problem.classes and not 0 <= node.label < problem.classes:
             return "B510", f"its tree predicts class {node.label}, and there are {problem.classes}"
+    if not has_whole_fans(problem, tree):
+        return "B510", "its tree does not separate all levels of a column that is split by branches"
     return None
 
 

@@ -88,7 +88,8 @@ def command(
                 _save_committee(kept, committee)
             shown = (0 if out.quiet else 1) if show is None else show
             text = "" if out.as_json else "\n\n".join(_text(trees, kept, conditions, by, shown, out.quiet))
-            out.result(kept.to_json(1 if show is None else show) if out.as_json else None, text)
+            if not (out.quiet and output is not None and show is None):
+                out.result(kept.to_json(1 if show is None else show) if out.as_json else None, text)
         except TooManyTrees as error:
             raise click.ClickException(str(error)) from error
     known = trees.count or trees.listed.best is not None

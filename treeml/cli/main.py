@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": "compare",
     "completion": "completion",
     "conformance": "conformance",
+    "example": "example",
     "explain": "explain",
     "fmt": "format",
     "language-server": "language_server",

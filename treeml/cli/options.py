@@ -106,7 +106,9 @@ _OUTPUT_OPTIONS = {
         show_default=True,
         help="How mistakes are shown.",
     ),
-    "quiet": click.option("-q", "--quiet", is_flag=True, help="No progress, notes or warnings."),
+    "quiet": click.option(
+        "-q", "--quiet", is_flag=True, help="No progress, notes or warnings; with -o FILE, nothing but mistakes."
+    ),
 }
 
 

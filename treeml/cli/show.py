@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,6 +11,10 @@ from treeml.cli.options import output_options
 from treeml.cli.output import Printer, say, write_file
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import OBEYED_IN_LINES, visible_letter
+
+if TYPE_CHECKING:
+    from treeml.trees.forest import Forest
+    from treeml.trees.tree import Tree
 
 
 class ExportName(click.ParamType):  # type: ignore[type-arg]
@@ -35,17 +40,24 @@ class ExportName(click.ParamType):  # type: ignore[type-arg]
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as", "form", type=ExportName(), help="The form; without it, that of the ending of -o, or else text.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
+@click.option("--row", "row", multiple=True, metavar="COLUMN=VALUE", help="Mark the path of a row; once per column.")
+@click.option("--data", type=click.Path(path_type=Path), help="Show in each node of a picture how these rows spread.")
 @output_options("style")
-def command(file: Path, form: str | None, output: Path | None, out: Printer) -> None:
+def command(
+    file: Path, form: str | None, output: Path | None, row: tuple[str, ...], data: Path | None, out: Printer
+) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or export it."""
     # imported here: start-up time
     from treeml.trees.export.registry import export, get
     from treeml.trees.forest import Forest, is_forest
+    from treeml.trees.prediction_table import read_rows
     from treeml.trees.tree import Tree
 
     form = form or _form_of(output)
     with out.mistakes():
-        written = export(Forest.read(file) if is_forest(file) else Tree.read(file), form)
+        model = Forest.read(file) if is_forest(file) else Tree.read(file)
+        rows = None if data is None else read_rows(model, data)
+        written = export(model, form, row=_row(row, model) if row else None, data=rows)
         if output is not None:
             write_file(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):
@@ -53,6 +65,23 @@ def command(file: Path, form: str | None, output: Path | None, out: Printer) -> 
         else:
             _refuse_control_characters(written, form)
             say(written.rstrip("\n"))
+
+
+def _row(given: tuple[str, ...], model: Tree | Forest) -> dict[str, str | None]:
+    """The values of a row; an empty one is missing. The name of a column may contain `=`."""
+    from treeml.trees.tree import Tree  # imported here: start-up time
+
+    known = {field.name for tree in ((model,) if isinstance(model, Tree) else model.trees) for field in tree.fields}
+    row: dict[str, str | None] = {}
+    for each in given:
+        name = max((name for name in known if each.startswith(f"{name}=")), key=len, default=None)
+        if name is None:
+            raise click.BadParameter(
+                f"{each!r} does not begin with a column of the tree and `=`; columns are {', '.join(sorted(known))}",
+                param_hint="--row",
+            )
+        row[name] = each[len(name) + 1 :] or None
+    return row
 
 
 def _form_of(output: Path | None) -> str:

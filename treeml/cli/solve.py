@@ -77,7 +77,8 @@ def command(
                 "about": about(model, data, result, None if str(spec) == STANDARD_INPUT else spec),
             }
             write_file(output, json_text(kept, indent=1) + "\n")
-        out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
+        if not (out.quiet and output is not None):
+            out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
         out.diagnostics(explain.of_failure(result))
     sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))
 

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of
+from treeml.data.hazards import hazards
+from treeml.data.linear import LinearColumns
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
 from treeml.data.rounding import (
@@ -24,7 +26,7 @@ from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.measures import BUILT_IN, MEASURES
-from treeml.lang.spec import Spec, Use
+from treeml.lang.spec import LinearLeaves, Spec, Use
 
 _SAFE = 2**62  # sums of weights, and of targets, stay below this
 _LARGEST = 2**58  # and each target below this, so that solvers can shift them; exact sums of weights for every solver
@@ -56,6 +58,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
     mistakes += spec_checks.unusable_clusters(roles.mentions, table)
     mistakes += spec_checks.unusable_costs(roles.mentions, table)
+    mistakes += spec_checks.unusable_linear(spec, table, roles.linear)
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
         raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
     positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
@@ -66,7 +69,13 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     outputs: list[Column] = []
     if not as_classes and not mistakes:
         outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
-    targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
+    mistakes += spec_checks.unusable_survival(spec, table, target)
+    if spec.observed is not None and target is not None and not mistakes:
+        seen = table.columns[spec.observed]
+        packed = hazards(spec_checks.numbers_of(target), spec_checks.is_observed(seen))
+        targets, target_scale, target_error = packed[:, None], Fraction(1), Fraction(0)
+    else:
+        targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
     dataset = Dataset(
         spec=spec,
         table=table,
@@ -96,8 +105,11 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
         raise DataError(_in_order(mistakes))
+    if spec.linear is not None:
+        dataset = replace(dataset, linear=_linear(spec.linear, roles.linear, dataset))
+        notes.append("the linear models of leaves are computed in floating point, to about nine digits")
     more = spec_checks.remarks(dataset, roles.uses)
-    return replace(dataset, notes=(*notes, *more)) if more else dataset
+    return replace(dataset, notes=(*notes, *more)) if more or spec.linear is not None else dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +119,11 @@ class _Roles:
     mentions: list[Mention]
     uses: list[Use]
     target: str | None
+    observed: str | None
     weight: str | None
     clustered: list[str]
     costs: list[str]  # with the cost of a prediction for every row
+    linear: tuple[str, ...]  # that the linear models of leaves depend on
     features: tuple[str, ...]
 
     @property
@@ -119,7 +133,8 @@ class _Roles:
     @property
     def without_gaps(self) -> list[str]:
         """The columns whose missing values cannot be kept apart."""
-        return [name for name in (self.target, self.weight, *self.clustered, *self.costs) if name is not None]
+        named = (self.target, self.observed, self.weight, *self.clustered, *self.costs, *self.linear)
+        return [name for name in named if name is not None]
 
     @property
     def needed(self) -> list[str]:
@@ -137,10 +152,18 @@ def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str
     clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
     costs = list(dict.fromkeys(column for column, _ in spec.row_costs.values()))
     features = _features(spec, table, target, weight, clustered, mistakes, notes)
-    roles = _Roles(named, list(uses(spec)), target, weight, clustered, costs, features)
+    linear = spec_checks.linear_names(spec, table, features)
+    roles = _Roles(named, list(uses(spec)), target, spec.observed, weight, clustered, costs, linear, features)
     if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
         mistakes.append(spec_checks.no_target(spec, table))
     return roles
+
+
+def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:
+    values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
+    target = (dataset.targets[:, 0] * float(dataset.target_scale)).astype(np.float64)
+    weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
+    return LinearColumns.of(names, values, target, weight, float(model.ridge))
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
@@ -158,7 +181,14 @@ def _features(
     notes: list[str],
 ) -> tuple[str, ...]:
     columns = table.columns
-    left_out = {target, weight, *spec.excluded, *spec.forbidden, *(column for column, _ in spec.row_costs.values())}
+    left_out = {
+        target,
+        spec.observed,
+        weight,
+        *spec.excluded,
+        *spec.forbidden,
+        *(column for column, _ in spec.row_costs.values()),
+    }
     if spec.features is None:
         left_out.update(clustered)
         candidates: Any = columns
@@ -172,7 +202,7 @@ def _features(
                 name for name in columns.others if name not in left_out and columns.others[name].type != "text"
             )
             return bit_names + others
-        chosen = tuple(name for name in candidates if name not in left_out)
+        chosen = tuple([name for name in candidates if name not in left_out])
     else:
         chosen = tuple(name for name in candidates if name not in left_out and columns[name].type != "text")
     if not chosen:

@@ -13,7 +13,7 @@ from treeml.lang.spec import Condition, Linear, Spec, Use
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One column named in a spec; its `role` is target, group, weight, feature, condition, cluster or other."""
+    """One column named in a spec; its `role` is target, observed, group, weight, feature, condition or other."""
 
     column: str
     role: str
@@ -24,6 +24,11 @@ def mentions(spec: Spec) -> Iterator[Mention]:
     """Every mention of a column, in no particular order."""
     if spec.target is not None:
         yield Mention(spec.target, "target", place(spec, "predict", spec.target))
+    if spec.observed is not None:
+        yield Mention(spec.observed, "observed", place(spec, "observed", spec.observed))
+    if spec.linear is not None:
+        for name, span in zip(spec.linear.columns, spec.linear.column_spans, strict=True):
+            yield Mention(name, "linear", span or spec.linear.span)
     for name in spec.features or ():
         yield Mention(name, "feature", place(spec, "features", name))
     for name in spec.excluded:

@@ -22,14 +22,10 @@ def fill(
     a value of their own.
     """
     whole = frozenset(whole)
-    gaps = [table.columns[name] for name in needed if _can_have_gaps(table, name)]
-    gaps = [column for column in gaps if column.missing is not None]
+    gaps = [column for column in _columns_with_gaps(table, needed) if column.missing is not None]
     drop = np.zeros(table.rows, dtype=bool)
     medians: list[str] = []
-    undeclared: dict[str, list[str]] = {}  # by type: one `column` statement can declare them all
-    for column in gaps:
-        if column.name not in whole and column.name not in spec.columns:
-            undeclared.setdefault(column.type, []).append(column.name)
+    undeclared = [column for column in gaps if column.name not in whole and column.name not in spec.columns]
     for column in gaps:
         assert column.missing is not None
         declared = spec.columns.get(column.name, UNDECLARED)
@@ -37,8 +33,7 @@ def fill(
             drop |= column.missing
             notes.append(f"{_rows(table.rows_where(column.missing))} dropped where `{column.name}` is missing")
         elif column.name in whole or not declared.missing:
-            alike = undeclared.get(column.type, [])
-            alike = alike if column.name in alike else [column.name]
+            alike = undeclared if any(each is column for each in undeclared) else [column]
             mistakes.append(_gap(column, declared, table, column.name in whole, alike))
         elif declared.missing == "median" and column.type in ("category", "text"):
             mistakes.append(_no_median(column, declared, table))
@@ -73,10 +68,10 @@ def fill(
     return table, kept
 
 
-def _can_have_gaps(table: Table, name: str) -> bool:
+def _columns_with_gaps(table: Table, needed: Iterable[str]) -> list[Column]:
     """Bits have no missing values; creating their columns just to look would be slow."""
-    columns = table.columns
-    return name in columns and not (isinstance(columns, BitColumns) and name in columns.index)
+    columns = table.columns.others if isinstance(table.columns, BitColumns) else table.columns
+    return [columns[name] for name in needed if name in columns] if columns else []
 
 
 def _with_median(column: Column, notes: list[str]) -> Column:
@@ -93,24 +88,25 @@ def _with_median(column: Column, notes: list[str]) -> Column:
     return Column(column.name, column.type, values, column.levels)
 
 
-def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, alike: list[str]) -> Diagnostic:
-    """The help is given once for all columns of one type."""
+def _gap(column: Column, declared: ColumnSpec, table: Table, is_whole: bool, alike: list[Column]) -> Diagnostic:
+    """The help is given once for all columns `alike`, since one statement can declare them all."""
     assert column.missing is not None
     count = table.rows_where(column.missing)
     first = table.first_where(column.missing)
     values = "value is" if count == 1 else "values are"
     title = f"{count} {values} missing in `{column.name}`"
     where = f"row {first} of {table.source}" if count == 1 else f"the first in row {first} of {table.source}"
-    declare = f"column {', '.join(quoted(name) for name in alike)} : {column.type}"
-    helps = [f"leave such rows out: `{declare}, missing drop`"]
+    kind = f"{declared.type}, " if declared.type else ""
+    helps = [f"leave such rows out: `column {_names(alike)} : {kind}missing drop`"]
     notes: tuple[str, ...] = ()
     if is_whole:
         notes = ("a row without it teaches nothing, so its gaps can be dropped, not kept apart",)
     else:
-        if column.type not in ("category", "text"):
-            helps.append(f"put the median there: `{declare}, missing median`")
-        helps.append(f"let tests ask for it: `{declare}, missing separate`")
-    if column.name != alike[0]:
+        ordered = [each for each in alike if each.type not in ("category", "text")]
+        if ordered:
+            helps.append(f"put the median there: `column {_names(ordered)} : {kind}missing median`")
+        helps.append(f"let tests ask for it: `column {_names(alike)} : {kind}missing separate`")
+    if column is not alike[0]:
         helps = []
     if declared.span is None:
         return Diagnostic("D404", title, (), (where, *notes), tuple(helps), place=table.source)
@@ -133,6 +129,10 @@ def _no_value(column: Column, declared: ColumnSpec, table: Table) -> Diagnostic:
     if declared.span is None:
         return Diagnostic("D426", title, (), (), helps, place=table.source)
     return Diagnostic("D426", title, (Label(declared.span, f"no value in {table.source}"),), (), helps)
+
+
+def _names(columns: list[Column]) -> str:
+    return ", ".join(quoted(column.name) for column in columns)
 
 
 def _rows(count: int, one: str = "row was") -> str:

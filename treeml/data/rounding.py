@@ -26,6 +26,7 @@ from treeml.lang.spec import CheckedGoal, Requirement, Spec, Use
 
 _UNWEIGHTED_UNITS = frozenset({"count", "rows", "truth"})
 _UNKNOWN_EFFECT = frozenset({"value", "quotient"})  # how far rounded weights move these is not known
+_NOT_ADDED_UP = frozenset({"ratio", "mcc", "gmean"})  # nor how far they move these as goals
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
 
 
@@ -76,7 +77,7 @@ def weights_may_be_rounded(spec: Spec) -> bool:
         return False
     uses = [use for _, use in goal.expression.parts if reads_weights(use)]
     in_proportion = [use for use in uses if MEASURES[use.measure].unit in _PER_WEIGHT]
-    if any(use.measure not in BUILT_IN or use.measure == "ratio" for use in uses) or len(in_proportion) > 1:
+    if any(use.measure not in BUILT_IN or use.measure in _NOT_ADDED_UP for use in uses) or len(in_proportion) > 1:
         return False
     return _only_adds_up(goal) or not any(map(reads_targets, uses))
 

@@ -348,6 +348,71 @@ def remarks(dataset: Dataset, asked: Iterable[Use]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
+def linear_names(spec: Spec, table: Table, features: Sequence[str]) -> tuple[str, ...]:
+    """The columns of the linear models of leaves that are in the table; if none is named, all that hold numbers."""
+    if spec.linear is None:
+        return ()
+    if spec.linear.columns:
+        return tuple(name for name in spec.linear.columns if name in table.columns)
+    # A column that no split may use can still be a part of a model.
+    candidates = dict.fromkeys((*features, *(spec.features or table.columns)))
+    others = {spec.target or table.target, spec.observed, spec.weight_column or table.weight, *spec.excluded}
+    return tuple(name for name in candidates if name not in others and _holds_numbers(table, name))
+
+
+def _holds_numbers(table: Table, name: str) -> bool:
+    return name in table.columns and table.columns[name].is_number
+
+
+def unusable_linear(spec: Spec, table: Table, names: Sequence[str]) -> Iterator[Diagnostic]:
+    if spec.linear is None:
+        return
+    if not names and not spec.linear.columns:
+        title, fact = "there is no column of numbers for linear leaves", "have nothing to depend on"
+        yield _at("D469", title, spec.linear.span, fact, table, (), ("declare one: `column age : number`",))
+    for name, span in zip(spec.linear.columns, spec.linear.column_spans, strict=True):
+        column = table.columns.get(name)
+        if column is not None and not column.is_number:
+            title = f"`{name}` does not hold numbers, so leaves cannot be linear in it"
+            helps = (f"declare `column {quoted(name)} : number`, if it does",)
+            yield _at("D469", title, span or spec.linear.span, describe(column), table, (), helps)
+
+
+def unusable_survival(spec: Spec, table: Table, target: Column | None) -> Iterator[Diagnostic]:
+    """Times below 0, and a column that does not say yes or no."""
+    column = table.columns.get(spec.observed) if spec.observed is not None else None
+    if column is None or target is None:
+        return
+    if target.is_number and len(target.values) and float(target.values.min()) < 0:
+        fact = f"the least of them is {label_text(target.values.min().item())}"
+        title, helps = f"the times in `{target.name}` go below 0", ("measure each from its own beginning",)
+        yield _at("D468", title, place(spec, "predict", target.name), fact, table, (), helps)
+    texts = {label_text(each).lower() for each in _distinct(column)}
+    if not texts <= _OBSERVED | _CENSORED:
+        fact = f"holds {listed(sorted(texts - _OBSERVED - _CENSORED), 4)}"
+        title = f"`{column.name}` does not say whether the end was observed"
+        helps = ("write 1, true or yes where it was, and 0, false or no where it was not",)
+        yield _at("D468", title, place(spec, "observed", column.name), fact, table, (), helps)
+
+
+_OBSERVED, _CENSORED = {"1", "true", "yes"}, {"0", "false", "no"}
+
+
+def is_observed(column: Column) -> NDArray[np.bool_]:
+    """Which rows were observed to the end."""
+    if column.is_number:
+        return np.asarray(column.values == 1)
+    observed = np.array([label_text(level).lower() in _OBSERVED for level in column.levels], dtype=np.bool_)
+    return observed[column.values] if len(observed) else np.zeros(len(column.values), dtype=np.bool_)
+
+
+def _distinct(column: Column) -> list[Any]:
+    if not column.is_number:
+        return [column.levels[code] for code in np.unique(column.values[column.values >= 0]).tolist()]
+    values: list[Any] = np.unique(column.values).tolist()
+    return values
+
+
 def numbers_of(column: Column) -> NDArray[Any]:
     """The values of a column as numbers; a binary column of 0 and 1 by its levels."""
     if column.is_number:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treeml.data.bind import bind
 from treeml.data.table import BitColumns, Column, Dataset, Table, label_text, take_column, take_rows
 from treeml.lang.diagnostic import DataError
-from treeml.lang.spec import Spec
+from treeml.lang.spec import UNDECLARED, Spec
 
 
 def take(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
@@ -44,6 +44,7 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
         actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
         weight=dataset.weight[rows],
         targets=dataset.targets[rows],
+        linear=None if dataset.linear is None else dataset.linear.at(rows),
         given=None,
         given_weight=None,
     )
@@ -93,7 +94,7 @@ def _same_roles(table: Table, dataset: Dataset) -> Table:
     if given is not None and not isinstance(given.columns, BitColumns):
         for name, column in given.columns.items():
             found = table.columns[name] if column.type == "text" and column.missing is not None else None
-            if found is not None and found.type != "text" and name not in dataset.spec.columns:
+            if found is not None and found.type != "text" and not dataset.spec.columns.get(name, UNDECLARED).type:
                 levels = found.levels if not found.is_number else ()
                 changed[name] = replace(found, type="text", levels=levels)
     return replace(table, columns={**table.columns, **changed}) if changed else table

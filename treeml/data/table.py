@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.linear import LinearColumns
 from treeml.data.rounding import EXACT_NUMBERS, Rounding
 
 if TYPE_CHECKING:
@@ -163,8 +165,7 @@ class BitColumns(Mapping[str, Column]):
         return name in self.index or name in self.others
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.index
-        yield from self.others
+        return chain(self.index, self.others)
 
     def __len__(self) -> int:
         return len(self.index) + len(self.others)
@@ -201,6 +202,7 @@ class Dataset:
     given: Table | None = None  # the original table, if folds of its rows are to be bound
     rounding: Rounding = EXACT_NUMBERS  # how far weights and targets differ from the user's
     given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
+    linear: LinearColumns | None = None  # the columns of the linear models of leaves; None: leaves hold constants
     count: Whole | None = None  # the user's rows that each row stands for; its weight is their weight. None: one each
 
     @property

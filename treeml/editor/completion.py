@@ -88,7 +88,8 @@ def _names(analysis: Analysis, verb: str, words: Sequence[Word], terminals: froz
         return
     if verb == "column" and any(word.type == "COLON" for word in words):
         types = [word for word in words if word.type in ("COLON", "COMMA")]
-        yield from (Suggestion(each, "type") for each in (TYPES if types[-1].type == "COLON" else MODIFIERS))
+        allowed = (*TYPES, *MODIFIERS) if types[-1].type == "COLON" else MODIFIERS
+        yield from (Suggestion(each, "type") for each in allowed)
     elif verb == "set":
         yield from _params(analysis)
     elif last == "WITH" or (verb == "solve" and last == "COMMA"):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treeml.data.table import label_text
 from treeml.lang.measures import chosen_loss
 from treeml.solving.checking import check
-from treeml.trees.nodes import Branch, Node
+from treeml.trees.nodes import Branch, Node, sides
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -89,9 +89,10 @@ def _shares(tree: Tree, loss: LossOf) -> Floats:
         if not isinstance(node, Branch):
             first += 1
             return [first - 1]
-        yes, no = visit(node.yes), visit(node.no)
-        avoided[place[node.test.column]] += loss([*yes, *no]) - loss(yes) - loss(no)
-        return [*yes, *no]
+        below = [visit(side) for side in sides(node)]
+        together = [leaf for part in below for leaf in part]
+        avoided[place[node.test.column]] += loss(together) - sum(loss(part) for part in below)
+        return together
 
     visit(tree.root)
     avoided = np.maximum(avoided, 0.0)  # rounding may leave a little less than nothing

@@ -9,8 +9,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from treeml.data.table import label_text
-from treeml.trees.drawing import draw_svg
 from treeml.trees.nodes import Branch, Node, TreeLeaf, class_shares
+from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
 
 
@@ -42,11 +42,9 @@ def export_text(
         elif depth > max_depth:
             lines.append(f"{indent}truncated branch of depth {_depth(node)}")
         else:
-            gaps = {field.name for field in tree.fields if field.missing}
-            lines.append(indent + str(node.test))
-            visit(node.yes, depth + 1)
-            lines.append(indent + node.test.negated(node.test.column in gaps))
-            visit(node.no, depth + 1)
+            for side in tree.sides(node):
+                lines.append(indent + side.fact)
+                visit(side.node, depth + 1)
 
     visit(tree.root, 0)
     return "\n".join(lines) + "\n"

@@ -35,7 +35,9 @@ from treeml.problem.reduce import reduce
 from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
 from treeml.trees.forest import Forest
+from treeml.trees.nodes import overruled_class
 from treeml.trees.raising import raise_tree
+from treeml.trees.tree import Tree
 
 TOLERANCE = Fraction(1, 10**6)
 COLUMNS = 10  # new trees in each round
@@ -264,7 +266,7 @@ class _Boost:
 
     def forest(self, weighted: WeightedTrees) -> Forest:
         trees = tuple(
-            raise_tree(self.lift(column.tree), self.task.lowered.questions, self.task.dataset)
+            _outvoted(raise_tree(self.lift(column.tree), self.task.lowered.questions, self.task.dataset))
             for column in weighted.columns
         )
         return Forest(trees, tuple(weighted.weights), self.criterion.name)
@@ -301,6 +303,13 @@ class _Boost:
             f"{self.examples.row.size:,} examples stand for the rows that the tests tell apart",
             *self.task.plan.explain(),
         ]
+
+
+def _outvoted(tree: Tree) -> Tree:
+    """The tree whose leaves say why they predict against their majority: what counts is the vote of all trees."""
+    against = [place for place, leaf in enumerate(tree.leaves) if overruled_class(leaf, tree.classes) is not None]
+    reason = "the vote of the whole forest"
+    return tree.with_leaves({place: replace(tree.leaves[place], because=reason) for place in against})
 
 
 def refuse_one_class(dataset: Dataset) -> None:

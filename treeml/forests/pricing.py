@@ -28,6 +28,7 @@ from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.loader import missing
 from treeml.problem.evaluate import meets
+from treeml.problem.fans import has_fans
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Node
@@ -80,7 +81,7 @@ class TreePricing:
         problem, examples = self.problem, self.examples
         self.bits = np.ascontiguousarray(problem.bits[:, examples.row])
         depth = problem.max_depth
-        counts = self.columns > 1 and self.backend.can.proves and missing() is None
+        counts = self.columns > 1 and self.backend.can.proves and missing() is None and not has_fans(problem)
         self.pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth) if counts else None
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive

@@ -77,6 +77,20 @@ def signature(measure: Measure, positive: str = "") -> str:
     return f"{measure.name}({', '.join(examples)})"
 
 
+RIGHT_IN_A_GROUP = (
+    'rate(predicted = "yes", actual = "yes" given sex = "F") + rate(predicted = "no", actual = "no" given sex = "F")'
+)
+
+
+def _instead_of_naming(measure: Measure, argument: Argument) -> str | tuple[str, ...]:
+    """What to write instead of an argument with a name that the measure does not have."""
+    if any(parameter.kind.startswith("column") for parameter in measure.parameters) and argument.span is not None:
+        return f"if a column is called so, write it in backquotes: {measure.name}(`{argument.span.text}`)"
+    if measure.name in ("accuracy", "error_rate", "errors"):
+        return f"among some rows, add up rates or counts, class by class: `{RIGHT_IN_A_GROUP}`"
+    return f"write `{signature(measure)}`"
+
+
 def _example(parameter: Parameter, positive: str) -> str:
     if parameter.kind == "class":
         return positive or '"yes"'
@@ -100,7 +114,7 @@ def _assigned(measure: Measure, call: Call, findings: Findings) -> list[tuple[Pa
                 "N206",
                 f"`{measure.name}` has no argument called `{argument.name}`",
                 (argument.span or call.span, f"did you mean `{near}`?" if near else "not an argument of it"),
-                help=f"write `{signature(measure)}`",
+                help=_instead_of_naming(measure, argument),
             )
             return None
         elif slots[argument.name]:
@@ -322,6 +336,17 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
             "T308",
             f"`{subject}` is a class, and classes have no order",
             (place, f"write `{subject} = ...`"),
+        )
+        return None
+    if not is_column and isinstance(node, Name) and node.text in ("actual", "predicted"):
+        findings.error(
+            "T308",
+            f"`{subject}` is compared with a class",
+            (node.span or place, "not a class"),
+            help=(
+                f"what is predicted rightly among some rows: `{RIGHT_IN_A_GROUP}`",
+                "among all rows: `accuracy`, `error_rate` or `errors`",
+            ),
         )
         return None
     value: str | Fraction | None = label(node, params)

@@ -20,6 +20,7 @@ from treeml.lang.expressions import Scope, evaluate
 from treeml.lang.file_options import confine_writes
 from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
+from treeml.lang.leaf_models import report_leaf_models
 from treeml.lang.lint import report_lint
 from treeml.lang.params import Params, bind_params
 from treeml.lang.place import place
@@ -30,7 +31,7 @@ from treeml.lang.size_limits import too_large
 from treeml.lang.source import Source
 from treeml.lang.spec import CheckedGoal, Spec
 from treeml.lang.syntax import Data, Name, Number, Objective, Param, Predict, Require, Satisfy, Statement, String
-from treeml.lang.task_checks import is_weighted, report_tasks
+from treeml.lang.task_checks import is_weighted, report_tasks, uses_of
 from treeml.lang.words import spell_number, spell_string
 
 
@@ -137,6 +138,7 @@ def _examine(
     columns = columns_of(everything, scope)
     requests = requests_of(everything, scope)
     report_tasks(everything, goals, requirements, has_target or not complete, findings)
+    report_leaf_models(columns.fields["linear"], uses_of(goals, requirements), everything, findings)
     report_contradictions(requirements, columns.banned, findings)
     if complete:
         _report_missing(everything, findings)

@@ -10,6 +10,7 @@ from typing import Any
 
 from treeml.lang.arguments import label
 from treeml.lang.expressions import Scope, constant
+from treeml.lang.leaf_models import linear_leaves
 from treeml.lang.methods import method
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
@@ -23,6 +24,7 @@ from treeml.lang.syntax import (
     Expression,
     Features,
     Forbid,
+    LeafModel,
     MistakeCost,
     Modifier,
     Name,
@@ -32,10 +34,11 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
+from treeml.lang.words import MODIFIERS, TYPES
 
 MISSING = ("drop", "separate", "median")
 ORDERED_METHODS = ("thresholds", "quantiles", "width", "cuts")
-LEVEL_METHODS = ("levels", "subsets")
+LEVEL_METHODS = ("levels", "subsets", "branches")
 
 
 @dataclass(slots=True)
@@ -70,7 +73,22 @@ def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
     _row_costs(statements, scope, found)
     _test_costs(statements, scope, found)
     _binarizations(statements, scope, found)
+    _leaf_model(statements, scope, found)
     return found
+
+
+def _leaf_model(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
+    statement = next((each for each in statements if isinstance(each, LeafModel)), None)
+    model = None if statement is None else linear_leaves(statement, scope)
+    found.fields["linear"] = model
+    for name, span in () if model is None else zip(model.columns, model.column_spans, strict=True):
+        if name in (found.fields.get("target"), found.fields.get("weight_column"), found.fields.get("observed")):
+            scope.findings.error(
+                "T317",
+                f"`{name}` is not known for new rows, so leaves cannot depend on it",
+                (span, "the target, or about how a row counts"),
+                help="name another column",
+            )
 
 
 def _target(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
@@ -83,6 +101,18 @@ def _target(statements: Sequence[Statement], scope: Scope, found: ColumnFields) 
     if predict.positive is not None:
         found.fields["positive"] = label(predict.positive, scope.params)
         found.remember("positive", predict.positive.span)
+    if predict.observed is not None:
+        name, span = predict.observed.text, predict.observed.span or predict.span
+        if name == predict.column.text:
+            scope.findings.error(
+                "T317",
+                f"`{name}` cannot be both the time and whether its end was observed",
+                (span, "the time again"),
+                help="name the column that is 1 or true where the end was observed",
+            )
+        found.fields["observed"] = name
+        found.remember("observed", span)
+        found.ban(name, span, "says whether the end was observed")
 
 
 def _features(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
@@ -101,6 +131,14 @@ def _features(statements: Sequence[Statement], scope: Scope, found: ColumnFields
                     f"`{column.text}` is predicted, so it cannot be a feature",
                     (found.spans.get("predict"), "the target"),
                     (column.span, "a tree that may ask for the answer needs no other question"),
+                    help="remove it from one of the two",
+                )
+            if column.text == found.fields.get("observed"):
+                scope.findings.error(
+                    "T317",
+                    f"`{column.text}` says whether the end was observed, so it cannot be a feature",
+                    (found.spans.get("observed"), "known only at the end"),
+                    (column.span, "a feature"),
                     help="remove it from one of the two",
                 )
         for column in features.excluded:
@@ -198,7 +236,12 @@ def _modifier_fits(modifier: Modifier, scope: Scope) -> bool:
             "N211", f"`sensitive` takes no word after it, but here is `{value}`", (modifier.span, "write `sensitive`")
         )
         return False
-    near = "sensitive" if name in ("protected", "private") else suggest(name, ("sensitive", "missing"))
+    if name in TYPES:
+        scope.findings.error(
+            "N211", "the type of a column stands first", (modifier.span, f"write `{name}` right after the colon")
+        )
+        return False
+    near = "sensitive" if name in ("protected", "private") else suggest(name, MODIFIERS)
     scope.findings.error(
         "N211",
         f"no property of a column is called `{name}`",

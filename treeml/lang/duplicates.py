@@ -15,6 +15,7 @@ from treeml.lang.syntax import (
     Ensemble,
     Features,
     Improve,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Objective,
@@ -120,6 +121,8 @@ def _facts(statement: Statement) -> Iterator[Fact]:
             yield "`satisfy` is given twice", "satisfy", span
         case Require() if statement.name:
             yield f"two requirements are called `{statement.name}`", f"require {statement.name}", span
+        case LeafModel():
+            yield "what leaves hold is given twice", "leaves", span
         case Ensemble():
             yield "the ensemble is given twice", "ensemble", span
         case Start():

@@ -240,6 +240,8 @@ def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
             note=f"the params are {enumerated(scope.params.declared)}",
         )
         return
+    if near is None or name in _COUNTED:
+        near = _counted(name, scope.findings.positive) or near
     if near is not None and near.endswith("(...)"):
         near = signature(MEASURES[near.removesuffix("(...)")], scope.findings.positive)
     priced = near is not None and near.startswith("k * ") and place is not None and _is_price(place)
@@ -255,8 +257,33 @@ def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
         note=f"{group} are {enumerated(relatives)}" if len(relatives) > 1 else (),
         help=f"to name a number, declare it: `param {name} = 0.01`"
         if priced
-        else "`treeml explain measures` lists all of them",
+        else _HELPS.get(name.casefold(), "`treeml explain measures` lists all of them"),
     )
+
+
+_COUNTED = {
+    **dict.fromkeys(("false_negatives", "false_negative", "fn"), (False, True)),
+    **dict.fromkeys(("false_positives", "false_positive", "fp", "false_alarms"), (True, False)),
+    **dict.fromkeys(("true_positives", "true_positive", "tp"), (True, True)),
+    **dict.fromkeys(("true_negatives", "true_negative", "tn"), (False, False)),
+}
+"""Cells of a table of mistakes -> is the positive class predicted, and is it true?"""
+_OTHER_CLASS = {'"yes"': '"no"', '"no"': '"yes"', "1": "0", "0": "1", '"true"': '"false"', '"True"': '"False"'}
+_HELPS = {
+    "abs": "bound both signs: `require -5% <= a - b <= 5%`",
+    "root": "a tree chooses the order of its tests; `require uses(age)` asks for a test of a column somewhere",
+}
+
+
+def _counted(name: str, positive: str) -> str | None:
+    """`false_negatives` as a count of the declared positive class, or of "yes"."""
+    cell = _COUNTED.get(name.casefold())
+    if cell is None:
+        return None
+    positive = positive or '"yes"'
+    other = _OTHER_CLASS.get(positive, '"the other class"')
+    predicted, actual = (positive if each else other for each in cell)
+    return f"count(predicted = {predicted}, actual = {actual})"
 
 
 def _is_price(place: Span) -> bool:
@@ -278,6 +305,7 @@ _GROUPS = {
     "fairness": "measures of fairness",
     "costs": "measures of cost",
     "losses": "measures for numbers and clusters",
+    "survival": "measures of survival",
     "leaves": "measures of the worst leaf",
     "features": "measures of the columns used",
     "ensembles": "measures of an ensemble",

@@ -22,6 +22,7 @@ from treeml.lang.syntax import (
     Forbid,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Objective,
@@ -60,7 +61,21 @@ _ORDER: tuple[type, ...] = (
         RowCost,
         ColumnCost,
     ),
-    *(Binarize, Objective, Satisfy, Require, Forbid, Ensemble, Start, Improve, ListTrees, Validate, Solve, Report),
+    *(
+        Binarize,
+        Objective,
+        Satisfy,
+        Require,
+        Forbid,
+        LeafModel,
+        Ensemble,
+        Start,
+        Improve,
+        ListTrees,
+        Validate,
+        Solve,
+        Report,
+    ),
 )
 
 

@@ -91,6 +91,7 @@ errors = _plain("errors", "model.minimize(tml.errors)")
 error_rate = _plain("error_rate", "model.minimize(tml.error_rate)")
 accuracy = _plain("accuracy", "model.maximize(tml.accuracy)")
 balanced_accuracy = _plain("balanced_accuracy", "model.maximize(tml.balanced_accuracy)")
+gmean = _plain("gmean", "model.maximize(tml.gmean)")
 
 # rates
 
@@ -100,6 +101,7 @@ specificity: OfClass = _called(OfClass, "specificity", 'model.require(tml.specif
 npv: OfClass = _called(OfClass, "npv", 'model.require(tml.npv("yes") >= 0.9)')
 f1: OfClass = _called(OfClass, "f1", 'model.maximize(tml.f1("yes"))')
 jaccard: OfClass = _called(OfClass, "jaccard", 'model.maximize(tml.jaccard("yes"))')
+mcc: OfClass = _called(OfClass, "mcc", 'model.maximize(tml.mcc("yes"))')
 auc: OfClass = _called(OfClass, "auc", 'model.report("measures", tml.auc("yes"))')
 count: OfConditions = _called(
     OfConditions, "count", 'model.require(tml.count(tml.column("age") >= 40, predicted="yes") <= 100)'
@@ -144,6 +146,12 @@ quantile_loss: OfLevel = _called(OfLevel, "quantile_loss", "model.minimize(tml.q
 cluster_loss: OfColumns = _called(
     OfColumns, "cluster_loss", 'model.minimize(tml.cluster_loss("height", "weight", distance="absolute"))'
 )
+
+# survival
+
+survival_loss = _plain("survival_loss", "model.minimize(tml.survival_loss)")
+concordance = _plain("concordance", 'model.report("measures", tml.concordance)')
+brier = _plain("brier", 'model.report("measures", tml.brier)')
 
 # leaves
 

@@ -37,7 +37,7 @@ class Parameter:
 class LeafLoss:
     """The loss that the numbers of a leaf minimize; parameters of the measure may choose kind, level and columns."""
 
-    kind: str = "squared"  # squared, absolute or quantile
+    kind: str = "squared"  # squared, absolute, quantile or hazard
     level: Fraction = Fraction(1, 2)  # of a quantile
     kind_parameter: str = ""  # the parameter that gives the kind instead
     level_parameter: str = ""  # the parameter that gives the level instead
@@ -52,7 +52,7 @@ class Measure:
     summary: str
     task: str  # "any", "classes", "numbers", "clusters" or "ensemble"
     unit: str  # count (a plain whole number), rows (unweighted), weight, share, cost, loss, truth, quotient or value
-    group: str  # for lists and suggestions: size, errors, rates, fairness, costs, losses, leaves, features, ensembles
+    group: str  # for lists and suggestions: size, errors, rates, fairness, costs, losses, survival, leaves, ...
     parameters: tuple[Parameter, ...] = ()
     whole: bool = False  # always a whole number, so that < and > make sense
     needs_positive: bool = False  # depends on the positive class: `predict ... is ...`
@@ -60,6 +60,7 @@ class Measure:
     # The rows of each group of a column that a fairness measure compares: "all", "positives", "negatives" or several.
     # Its first parameter is the column, and a group without such rows is refused before solving.
     fairness: tuple[str, ...] = ()
+    signed: bool = False  # can be negative, as costs that columns give can be
     additive: bool = False  # a sum over the rows of what the class predicted for each counts, plus a constant
     leaf_loss: LeafLoss | None = None  # if the leaves hold numbers that minimize it
     instead: str = ""  # of a measure that can be reported, not optimized or required: what to ask for instead
@@ -147,6 +148,23 @@ BUILT_IN: Mapping[str, Measure] = {
         _rate("npv", "share of what is not predicted as the class that is not of it"),
         _rate("f1", "harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN)"),
         _rate("jaccard", "what is predicted as the class and of it, as a share of what is either: TP / (TP + FP + FN)"),
+        Measure(
+            "mcc",
+            "Matthews' correlation of being predicted as the class and being of it; 0 if all get one prediction",
+            "classes",
+            "value",
+            "rates",
+            _CLASS,
+            goal="maximize",
+        ),
+        Measure(
+            "gmean",
+            "geometric mean over the classes of their recall",
+            "classes",
+            "value",
+            "errors",
+            goal="maximize",
+        ),
         _reported(
             "auc",
             "chance that a row of the class is in a leaf with a larger share of it than a row of another class",
@@ -221,6 +239,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="minimize",
+            signed=True,
             additive=True,
         ),
         Measure(
@@ -230,6 +249,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="maximize",
+            signed=True,
             additive=True,
         ),
         Measure(
@@ -264,6 +284,31 @@ BUILT_IN: Mapping[str, Measure] = {
             "value",
             "losses",
             "the trees with the least `mse` are those with the least `rmse`",
+        ),
+        Measure(
+            "survival_loss",
+            "minus the logarithm of the likelihood that each leaf has its own multiple of one baseline hazard",
+            "numbers",
+            "loss",
+            "survival",
+            goal="minimize",
+            leaf_loss=LeafLoss("hazard"),
+        ),
+        _reported(
+            "concordance",
+            "share of the pairs of rows, whose order of deaths is known, that the relative hazards order right",
+            "numbers",
+            "share",
+            "survival",
+            "optimize `survival_loss`",
+        ),
+        _reported(
+            "brier",
+            "mean squared error of the surviving shares of the leaves over time, weighted for censored rows",
+            "numbers",
+            "value",
+            "survival",
+            "optimize `survival_loss`",
         ),
         _loss(
             "quantile_loss",

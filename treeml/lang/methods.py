@@ -63,11 +63,13 @@ _BOOSTING = (
 FAMILIES: Mapping[str, Family] = {
     "binarize": Family(
         "way to binarize",
-        {"thresholds": (), "quantiles": (_PIECES,), "width": (_PIECES,), "levels": (), "subsets": ()},
+        {"thresholds": (), "quantiles": (_PIECES,), "width": (_PIECES,), "levels": (), "subsets": (),
+         "branches": ()},
         {
             "midpoints": "thresholds", "exact": "thresholds", "all": "thresholds", "cuts": "thresholds",
             "quantile": "quantiles", "kbins": "quantiles", "bins": "width", "uniform": "width", "equal_width": "width",
             "onehot": "levels", "one_hot": "levels", "dummies": "levels", "categories": "levels", "sets": "subsets",
+            "multiway": "branches", "kway": "branches",
         },
     ),
     "ensemble": Family(

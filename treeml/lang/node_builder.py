@@ -30,6 +30,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -54,7 +55,7 @@ from treeml.lang.syntax import (
     WeightBy,
     WeightClass,
 )
-from treeml.lang.words import TYPES, read_number, read_quoted, read_unit
+from treeml.lang.words import MODIFIERS, TYPES, read_number, read_quoted, read_unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ class Builder:
         parts = _after_words(children)
         kind: Word | None = parts.get("COLON")
         if kind is not None and kind.text not in TYPES:
-            return _unknown_type(kind, _span(children))
+            return _unknown_type(kind.text, kind.span, _span(children))
         return Param(
             name.text,
             parts.get("EQUAL"),
@@ -149,7 +150,8 @@ class Builder:
         return Data(read_quoted(children[1].text), span=_span(children))
 
     def predict(self, children: Children) -> Predict:
-        return Predict(children[1], _after_words(children).get("IS"), span=_span(children))
+        words = _after_words(children)
+        return Predict(children[1], words.get("IS"), words.get("OBSERVED"), span=_span(children))
 
     def features(self, children: Children) -> Features:
         named = children[1]
@@ -161,10 +163,12 @@ class Builder:
         )
 
     def column(self, children: Children) -> ColumnRule | Flawed:
-        kind = children[3]
-        if kind.text not in TYPES:
-            return _unknown_type(kind, _span(children))
-        return ColumnRule(children[1].items, kind.text, _items(children[4:]), span=_span(children))
+        first, names, span = children[3], children[1].items, _span(children)
+        if first.name in TYPES and not first.value:
+            return ColumnRule(names, first.name, _items(children[4:]), span=span)
+        if first.name in MODIFIERS:  # the type is inferred
+            return ColumnRule(names, "", _items(children[3:]), span=span)
+        return _unknown_type(first.name, first.span, span, MODIFIERS)
 
     def modifier(self, children: Children) -> Modifier:
         value = children[1].text if len(children) > 1 else ""
@@ -215,6 +219,9 @@ class Builder:
 
     def forbid(self, children: Children) -> Forbid:
         return Forbid(children[3].items, span=_span(children))
+
+    def leaf_model(self, children: Children) -> LeafModel:
+        return LeafModel(children[1], span=_span(children))
 
     # one tree, many trees, better trees
 
@@ -349,20 +356,16 @@ def _after_words(children: Children) -> dict[str, Any]:
     return {child.type: following for child, following in pairwise(children) if isinstance(child, Word)}
 
 
-def _unknown_type(kind: Word, span: Span) -> Flawed:
-    guess = suggest(kind.text, TYPES)
-    if guess is None and (kind.text == "sensitive" or suggest(kind.text, ("sensitive",)) is not None):
-        written = "category, sensitive"
-        label = Label(kind.span, f"write the type first: `{written}`")
-        title = "the type of a column stands before `sensitive`"
-        return Flawed(Diagnostic("S117", title, (label,), fix=(Fix(kind.span, written),)), span)
+def _unknown_type(name: str, place: Span, span: Span, modifiers: tuple[str, ...] = ()) -> Flawed:
+    """A word that is no type, nor one of the modifiers that may stand in its place."""
+    guess = suggest(name, (*TYPES, *modifiers))
     return Flawed(
         Diagnostic(
             "S117",
-            f"no type is called `{kind.text}`",
-            (Label(kind.span, f"did you mean `{guess}`?" if guess else "not a type"),),
-            notes=("types are " + ", ".join(f"`{name}`" for name in TYPES[:-1]) + f" and `{TYPES[-1]}`",),
-            fix=(Fix(kind.span, guess),) if guess else (),
+            f"no type is called `{name}`",
+            (Label(place, f"did you mean `{guess}`?" if guess else "not a type"),),
+            notes=("types are " + ", ".join(f"`{each}`" for each in TYPES[:-1]) + f" and `{TYPES[-1]}`",),
+            fix=(Fix(place, guess),) if guess else (),
         ),
         span,
     )

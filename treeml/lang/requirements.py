@@ -334,7 +334,7 @@ def reach(parts: tuple[tuple[Fraction, Use], ...]) -> tuple[Fraction | None, Fra
 
 def _range(use: Use) -> tuple[Fraction | None, Fraction | None]:
     measure = MEASURES[use.measure]
-    if measure.unit in ("value", "quotient"):
+    if measure.signed or measure.unit in ("value", "quotient"):
         return None, None
     if measure.unit in ("share", "truth"):
         return Fraction(0), Fraction(1)

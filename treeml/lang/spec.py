@@ -99,9 +99,19 @@ class Binarization:
     """How one column, or every column without a rule of its own (`column` is empty), becomes yes-or-no tests."""
 
     column: str  # "" for all
-    method: str  # thresholds, quantiles, width, cuts, levels or subsets
+    method: str  # thresholds, quantiles, width, cuts, levels, subsets or branches
     pieces: int = 0  # of quantiles and width
     cuts: tuple[Fraction, ...] = ()
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LinearLeaves:
+    """Each leaf holds a linear model of these columns; none: of all that hold numbers."""
+
+    columns: tuple[str, ...] = ()
+    ridge: Fraction = Fraction(0)
+    column_spans: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -136,6 +146,7 @@ class Spec:
     data: str | None = None
     target: str | None = None
     positive: str | None = None  # the class that counts as positive, as text
+    observed: str | None = None  # the column that says whether the end of the time in the target was observed
     features: tuple[str, ...] | None = None  # None: all
     excluded: tuple[str, ...] = ()
     columns: Mapping[str, ColumnSpec] = field(default_factory=dict)
@@ -149,6 +160,7 @@ class Spec:
     goals: tuple[CheckedGoal, ...] = ()  # none: satisfy
     requirements: tuple[Requirement, ...] = ()
     forbidden: tuple[str, ...] = ()
+    linear: LinearLeaves | None = None  # None: leaves hold constants
     ensemble: Method | None = None
     ensemble_trees: int | None = None
     start: Method | str | None = None  # a str is a path

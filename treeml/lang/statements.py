@@ -30,7 +30,9 @@ from treeml.lang.formula import (
 from treeml.lang.nesting import MAXIMUM_DEPTH, deepest
 from treeml.lang.source import Source
 from treeml.lang.syntax import (
+    Argument,
     Binarize,
+    Call,
     Choices,
     ColumnCost,
     ColumnRule,
@@ -41,6 +43,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -211,12 +214,16 @@ class Statements:
         """
         return self.add(Data(str(path)))
 
-    def predict(self, column: str, positive: Any = None) -> Self:
+    def predict(self, column: str, positive: Any = None, *, observed: str | None = None) -> Self:
         """Name the column to predict and, for two classes, which of them is positive.
 
+        A time is predicted with the column that says whether its end was `observed`.
+
         >>> model.predict("disease", positive="yes")
+        >>> model.predict("months", observed="died").minimize(tml.survival_loss)
         """
-        return self.add(Predict(column_name(column), None if positive is None else label(positive)))
+        seen = None if observed is None else column_name(observed)
+        return self.add(Predict(column_name(column), None if positive is None else label(positive), seen))
 
     def features(self, *columns: str, excluding: str | Iterable[str] = ()) -> Self:
         """Name the columns that may be tested (all, if none is named), except those in `excluding`.
@@ -225,8 +232,8 @@ class Statements:
         """
         return self.add(Features(_names(columns), _names(excluding)))
 
-    def column(self, name: str | Iterable[str], type: str, *, sensitive: bool = False, missing: str = "") -> Self:
-        """Declare the type of one or more columns.
+    def column(self, name: str | Iterable[str], type: str = "", *, sensitive: bool = False, missing: str = "") -> Self:
+        """Declare one or more columns; without a type, it is inferred.
 
         >>> model.column(["age", "pressure"], "number", missing="median")
         """
@@ -236,7 +243,9 @@ class Statements:
         names = _names(name)
         if not names:
             raise ValueError("column takes at least one name")
-        return self.add(ColumnRule(names, _type(type), tuple(modifiers)))
+        if not type and not modifiers:
+            raise ValueError("column takes a type, sensitive=True or missing=...")
+        return self.add(ColumnRule(names, _type(type) if type else "", tuple(modifiers)))
 
     def weight_by(self, column: str) -> Self:
         """Weight each row by the number in a column.
@@ -376,6 +385,17 @@ class Statements:
         if isinstance(source, Path) or (isinstance(source, str) and not source.isidentifier()):
             return self.add(Start(String(str(source))))
         return self.add(Start(as_method(source, *arguments, **options).node))
+
+    def leaves(self, kind: str, *columns: str, ridge: Any = None) -> Self:
+        """Let each leaf hold a model instead of a constant: "linear", of these columns, or of all that hold numbers.
+
+        >>> model.minimize(tml.squared_loss).leaves("linear", "age", "income", ridge=0.1)
+        """
+        arguments = [Argument(column_name(column)) for column in columns]
+        if ridge is not None:
+            arguments.append(Argument(expression(ridge), "ridge"))
+        name = identifier(kind, "a model that leaves hold")
+        return self.add(LeafModel(Call(name, tuple(arguments)) if arguments else Name(name)))
 
     def improve(self, method: str | MethodFormula, *arguments: Any, within: Any = None, **options: Any) -> Self:
         """Improve the starting tree instead of searching all trees.

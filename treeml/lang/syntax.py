@@ -152,8 +152,11 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Predict:
+    """`predict spam is 1`, or `predict months observed died`: a time, and whether its end was observed."""
+
     column: Name
     positive: Value | None = None
+    observed: Name | None = None
     span: Span | None = _span()
 
 
@@ -168,7 +171,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Modifier:
-    """`sensitive`, `missing median`, ... after the type of a column."""
+    """`sensitive`, `missing median`, ... after the type of a column, or alone."""
 
     name: str
     value: str = ""
@@ -178,7 +181,7 @@ class Modifier:
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
     columns: tuple[Name, ...]
-    type: str
+    type: str  # "" if it is inferred
     modifiers: tuple[Modifier, ...] = ()
     span: Span | None = _span()
 
@@ -267,6 +270,14 @@ class Forbid:
 
 
 @dataclass(frozen=True, slots=True)
+class LeafModel:
+    """`leaves linear(x1, x2, ridge = 0.1)`: what each leaf holds instead of a constant."""
+
+    method: Call | Name
+    span: Span | None = _span()
+
+
+@dataclass(frozen=True, slots=True)
 class Ensemble:
     method: Call | Name
     trees: Expression | None = None  # `ensemble up to 50 trees by lpboost(...)`
@@ -338,6 +349,7 @@ Statement = (
     | Satisfy
     | Require
     | Forbid
+    | LeafModel
     | Ensemble
     | Start
     | Improve

@@ -15,7 +15,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.nesting import MAXIMUM_DEPTH
 from treeml.lang.node_builder import Word
 from treeml.lang.source import Source, Span
-from treeml.lang.suggest import suggest
+from treeml.lang.suggest import HABITS, suggest
 from treeml.lang.words import GROUPS, INNER_WORDS, MAXIMUM_DIGITS, PHRASES, UNITS, USAGE, VERBS, read_quoted, spell_name
 
 
@@ -50,6 +50,7 @@ def explain(failure: Failure) -> Diagnostic:
         return failure.because
     for recognize in (
         _borrowed,
+        _spaced_measure,
         _spaced_name,
         _habit,
         _quoted_column,
@@ -81,8 +82,12 @@ def next_statement(source: Source, after: int) -> int:
     return len(source.text)
 
 
-# A verb, or an unindented word that is not followed by an operator or a sign.
-_OPENING = re.compile(rf"^[ \t\ufeff]*(?:{'|'.join(VERBS)})\b|^[^\W\d]\w*(?=[ \t]+[\"`\w]|[ \t]*\r?$)", re.MULTILINE)
+# A verb, or an unindented word that is not followed by an operator, or is given a value as in other tools.
+_OPENING = re.compile(
+    rf"^[ \t\ufeff]*(?:{'|'.join(VERBS)})\b"
+    r"|^[^\W\d]\w*(?=[ \t]+[\"`\w]|[ \t]*[:=][ \t]*[\"'`\w]|[ \t]*\r?$)",
+    re.MULTILINE,
+)
 _CONTINUED = {("cost", "predict"), ("gain", "predict"), ("by", "column"), ("then", "minimize"), ("then", "maximize")}
 _WORD = re.compile(r"[^\W\d]\w*")
 
@@ -158,13 +163,14 @@ def _spaced_name(failure: Failure) -> Diagnostic | None:
     places = [(line_start + start, line_start + stop) for start, stop in spaced_names(line)]
     if failure.parentheses:
         opening = failure.parentheses[-1].span
-        name = re.compile(r"\s*([^\W\d]\w*(?:[ -]+\w+)+)\s*[,)]").match(text, opening.end)
+        name = re.compile(r"\s*([^\W\d]\w*(?:[ :/.-]+\w+)+)\s*[,)]").match(text, opening.end)
         called = re.search(r"(\w+)\s*$", text[: opening.start])
-        if name is not None and called is not None and called[1] in COLUMN_MEASURES:
+        if name is not None and called is not None and HABITS.get(called[1], called[1]) in COLUMN_MEASURES:
             places.append(name.span(1))
     for start, stop in places:
         span = Span(failure.source, start, stop)
-        if not span.start < failure.offset <= span.end or _holds_a_statement(span.text, failure):
+        fails_inside = span.start < failure.offset and not text[span.end : failure.offset].strip()
+        if not fails_inside or _holds_a_statement(span.text, failure):
             continue
         return Diagnostic(
             "S121",
@@ -172,6 +178,22 @@ def _spaced_name(failure: Failure) -> Diagnostic | None:
             (Label(span, f"write `{span.text}`, with the backquotes"),),
             fix=(Fix(span, f"`{span.text}`"),),
         )
+    return None
+
+
+def _spaced_measure(failure: Failure) -> Diagnostic | None:
+    """`maximize balanced accuracy`: the words of a measure are joined by underscores."""
+    if failure.previous is None or failure.starts_line:
+        return None
+    following = re.match(r"\w+(?:[ \t]+\w+)?", failure.rest)
+    words = following[0].split() if following is not None else []
+    for length in range(len(words), 0, -1):
+        name = "_".join((failure.previous.text, *words[:length])).casefold()
+        if name in MEASURES:
+            end = failure.offset + (following.end() if following and length == len(words) else len(words[0]))
+            span = Span(failure.source, failure.previous.span.start, end)
+            label = Label(span, f"write `{name}`")
+            return Diagnostic("S102", "the words of a measure are joined by `_`", (label,), fix=(Fix(span, name),))
     return None
 
 

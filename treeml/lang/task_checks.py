@@ -35,6 +35,8 @@ HELPS = {
     "numbers": "for a number, minimize `squared_loss`, `absolute_loss` or `quantile_loss(0.5)`",
 }
 
+SURVIVAL_HELP = "minimize `survival_loss`, or remove `observed ...` to predict a number"
+
 
 def report_tasks(
     statements: Sequence[Statement],
@@ -44,7 +46,7 @@ def report_tasks(
     findings: Findings,
 ) -> None:
     """`has_target`: the target comes with the data, so that no `predict` is needed."""
-    uses = _uses(goals, requirements)
+    uses = uses_of(goals, requirements)
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     rules = {
         column.text: statement
@@ -60,6 +62,7 @@ def report_tasks(
         _report_no_target(by_task, statements, findings)
     if predict is not None:
         _report_cluster(predict, by_task, findings)
+    _report_survival(predict, uses, statements, findings)
     if predict is not None and not mixed:
         _report_target(predict, by_task, rules, findings)
     ensemble = next((statement for statement in statements if isinstance(statement, Ensemble)), None)
@@ -69,7 +72,7 @@ def report_tasks(
     _report_classes_of_numbers(statements, by_task, mixed, findings)
 
 
-def _uses(goals: Sequence[CheckedGoal], requirements: Sequence[Requirement]) -> list[Use]:
+def uses_of(goals: Sequence[CheckedGoal], requirements: Sequence[Requirement]) -> list[Use]:
     sums = [goal.expression for goal in goals] + [requirement.expression for requirement in requirements]
     return [use for linear in sums for _, use in linear.parts]
 
@@ -175,6 +178,35 @@ def _report_target(
             (predict.positive.span or predict.span, "names a class"),
             (number.span, counts(number)),
             help=(f"write `predict {_written(predict.column)}` to predict a number", HELPS["classes"]),
+        )
+
+
+def _report_survival(
+    predict: Predict | None, uses: Sequence[Use], statements: Sequence[Statement], findings: Findings
+) -> None:
+    """Measures of survival need to know which ends were observed, and others would take a censored time for a death."""
+    about_numbers = [use for use in uses if MEASURES[use.measure].task in ("numbers", "classes", "clusters")]
+    survival = next((use for use in about_numbers if MEASURES[use.measure].group == "survival"), None)
+    other = next((use for use in about_numbers if MEASURES[use.measure].group != "survival"), None)
+    observed = None if predict is None else predict.observed
+    if survival is not None and observed is None:
+        findings.error(
+            "T301",
+            f"`{survival.text}` needs to know which rows were observed to the end",
+            (survival.span, "treats a death and a lost trace differently"),
+            help="name that column, too: `predict months observed died`",
+        )
+    if other is not None and (observed is not None or survival is not None):
+        spans = [(other.span, counts(other))]
+        spans += [(observed.span, "says that some rows were not observed to the end")] if observed is not None else []
+        findings.error("T315", f"`{other.text}` does not go with times of survival", *spans, help=SURVIVAL_HELP)
+    weight = next((each for each in statements if isinstance(each, (WeightBy, WeightClass))), None)
+    if observed is not None and weight is not None:
+        findings.error(
+            "T315",
+            "times of survival cannot be weighted",
+            (weight.span, "weighs rows"),
+            help="remove it: every row counts once in the hazards",
         )
 
 

@@ -25,6 +25,7 @@ VERBS = (
     "satisfy",
     "require",
     "forbid",
+    "leaves",
     "ensemble",
     "start",
     "improve",
@@ -48,6 +49,7 @@ INNER_WORDS = (
         "given",
         "in",
         "is",
+        "observed",
         "of",
         "on",
         "seed",
@@ -58,6 +60,7 @@ INNER_WORDS = (
 UNITS = ("%", "rows", "ms", "s", "min", "h")
 
 TYPES = ("binary", "number", "integer", "category", "ordered", "text")
+MODIFIERS = ("sensitive", "missing")  # of a column
 
 MAXIMUM_DIGITS = 500  # of a number written out; longer ones are mistakes or attacks
 
@@ -82,6 +85,7 @@ USAGE: dict[str, str] = {
     "forbid": "forbid split on sex",
     "ensemble": "ensemble by lpboost(penalty = 0.05)",
     "start": "start from cart(depth = 10)",
+    "leaves": "leaves linear(age, ridge = 0.1)",
     "improve": "improve by subtrees(depth = 3) within 20 s",
     "list": "list 100 trees` or `list trees within 2% of best",
     "validate": 'validate by folds(5)` or `validate on "test.csv"',

@@ -26,6 +26,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
+    LeafModel,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -132,13 +133,15 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
         case Data():
             return [f"data {spell_string(statement.path)}"]
         case Predict():
-            return ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            pieces: list[Piece] = ["predict ", ColumnName(statement.column), *_part(" is ", statement.positive)]
+            return pieces if statement.observed is None else [*pieces, " observed ", ColumnName(statement.observed)]
         case Features():
             excluded = [" except ", *_columns(statement.excluded)] if statement.excluded else []
             return ["features ", *_columns(statement.columns), *excluded]
         case ColumnRule():
-            modifiers = [piece for modifier in statement.modifiers for piece in (", ", modifier)]
-            return ["column ", *_columns(statement.columns), f" : {statement.type}", *modifiers]
+            said: list[Piece] = [*([statement.type] if statement.type else []), *statement.modifiers]
+            properties = [piece for each in said for piece in (", ", each)][1:]
+            return ["column ", *_columns(statement.columns), " : ", *properties]
         case WeightBy():
             return ["weight by ", ColumnName(statement.column)]
         case WeightClass():
@@ -164,6 +167,8 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
         case Forbid():
             return ["forbid split on ", *_columns(statement.columns)]
+        case LeafModel():
+            return ["leaves ", statement.method]
     return _run_pieces(statement)
 
 

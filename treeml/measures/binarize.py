@@ -17,6 +17,7 @@ from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.spec import Binarization, Spec
 from treeml.measures.cuts import EveryCut, codes_of, given_cuts, quantile_cuts, ranks, width_cuts
+from treeml.problem.fans import BRANCHES
 from treeml.problem.problem import Feature, Test
 
 MOST_TESTS = 1000  # up to this many tests, every threshold is one unless the spec says otherwise
@@ -29,7 +30,8 @@ class Question:
     """What a test asks, in the user's own values.
 
     kind `true`: is a binary column `value`? `at most`: is a number <= `value`, or an ordered level one of `values`, the
-    last of which is `value`? `level`: is it `value`? `among`: is it one of `values`? `missing`: is it missing?
+    last of which is `value`? `level`: is it `value`? `branch`: the same, as one of the branches of a node. `among`: is
+    it one of `values`? `missing`: is it missing?
     """
 
     column: str
@@ -93,8 +95,8 @@ class _Grid:
             return Question(self.column, "missing", missing_yes=True)
         if kind == "true":
             return Question(self.column, "level" if self.two_valued else "true", self.labels[1], (), missing_yes)
-        if kind == "level":
-            return Question(self.column, "level", self.labels[values[0]], (), missing_yes)
+        if kind in ("level", "branch"):
+            return Question(self.column, kind, self.labels[values[0]], (), missing_yes)
         if kind == "among":
             return Question(self.column, "among", None, tuple(self.labels[v] for v in values), missing_yes)
         cut = values[0] if self.cuts is None else self.cuts[values[0]].item()
@@ -108,13 +110,14 @@ class _Grid:
             return "missing", (), True
         plain = self.tests
         if self.has_missing:
-            plain = self.tests - 1 if self.kind == "levels" else (self.tests - 1) // 2
+            plain = self.tests - 1 if self.kind in ("levels", BRANCHES) else (self.tests - 1) // 2
         missing_yes, j = divmod(j, plain)
         if self.kind == "binary":
             return "true", (), bool(missing_yes)
         if self.kind == "subsets":
             return "among", tuple(v for v in range(self.levels) if (j + 1) >> v & 1), bool(missing_yes)
-        return "at most" if self.kind == "ordered" else "level", (j,), bool(missing_yes)
+        kind = {"ordered": "at most", BRANCHES: "branch"}.get(self.kind, "level")
+        return kind, (j,), bool(missing_yes)
 
 
 class _Made(Sequence[Any]):
@@ -242,6 +245,8 @@ def _grid(column: Column, rule: Binarization | None, numeric: bool, count: NDArr
     method = rule.method if rule else ("thresholds" if column.type == "ordered" else "levels")
     if method == "levels":
         return _of_levels(column)
+    if method == "branches":
+        return _of_branches(column)
     if method == "subsets":
         return _of_subsets(column, rule, numeric)
     return _of_order(column, rule, count)
@@ -307,6 +312,12 @@ def _of_levels(column: Column) -> _Grid:
     if len(labels) < 2:
         return _Grid(column.name, "levels", codes, len(labels), int(missing), missing, labels=labels)
     return _Grid(column.name, "levels", codes, len(labels), len(labels) + missing, missing, labels=labels)
+
+
+def _of_branches(column: Column) -> _Grid:
+    """Every level is a branch, and missing values are one more; two branches are a yes-or-no test."""
+    grid = _of_levels(column)
+    return replace(grid, kind=BRANCHES) if grid.kind == "levels" and grid.levels + grid.has_missing > 2 else grid
 
 
 def _of_order(column: Column, rule: Binarization | None, count: NDArray[np.int64] | None) -> _Grid:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor, inf, log10
 from typing import Any, overload
 
 import numpy as np
@@ -61,7 +62,10 @@ class EveryCut:
         if isinstance(index, slice):
             return between(self.values[:-1][index], self.values[1:][index], self.whole)
         place = range(len(self))[index]
-        return between(self.values[place : place + 1], self.values[place + 1 : place + 2], self.whole)[0]
+        low, high = self.values[place], self.values[place + 1]
+        if self.values.dtype.kind == "i":
+            return between(self.values[place : place + 1], self.values[place + 1 : place + 2], self.whole)[0]
+        return self.values.dtype.type(cut_between(low.item(), high.item(), self.whole))
 
 
 def quantile_cuts(values: Numbers, pieces: int, whole: bool, count: NDArray[np.int64] | None = None) -> Numbers:
@@ -114,6 +118,36 @@ def given_cuts(cuts: Iterable[Fraction], dtype: np.dtype[Any]) -> Numbers:
     return np.array(sorted({float(cut) for cut in cuts}), dtype=np.float64)
 
 
+_COARSER = (6, 5, 4, 3, 2, 1, 0, -1)  # digits left out, from the most on; the first number that fits is chosen
+_POWERS_OF_TEN: tuple[float, ...] = (*(10.0 ** np.arange(0.0, 309.0)).tolist(), *(inf,) * 32)  # as numpy rounds them
+_DOUBT = 1e-9  # far above the difference of two logarithms, of numpy and of `math`
+_WHOLE = 2.0**52  # from here on every float is a whole number
+
+
+def cut_between(low: float, high: float, whole: bool = False) -> float:
+    """One cut, the same as `between` chooses: for a single pair, arrays take ten times as long."""
+    middle, half = low / 2 + high / 2, high / 2 - low / 2
+    if not 0 < half < inf:
+        return low + 0.0
+    near, size = half / 2, -log10(half)
+    finest = ceil(size)
+    if finest - size < _DOUBT or size - floor(size) < _DOUBT:  # where numpy may round to the other side
+        finest = ceil(-np.log10(half))
+    for coarser in _COARSER:
+        digits = finest - coarser
+        if whole and digits > 0:
+            digits = 0
+        power = _POWERS_OF_TEN[digits] if digits >= 0 else _POWERS_OF_TEN[-digits]
+        candidate = middle * power if digits >= 0 else middle / power
+        if -_WHOLE < candidate < _WHOLE:
+            candidate = float(round(candidate))
+        candidate = candidate / power if digits >= 0 else candidate * power
+        if -near <= candidate - middle <= near and low <= candidate < high:
+            return candidate + 0.0
+    below = float(floor(middle)) if whole else low
+    return (below if low <= below < high else low) + 0.0
+
+
 def between(low: Numbers, high: Numbers, whole: bool) -> Numbers:
     """The shortest decimals near the middles: low <= cut < high, element by element."""
     if low.dtype.kind == "i":
@@ -126,7 +160,7 @@ def between(low: Numbers, high: Numbers, whole: bool) -> Numbers:
     with np.errstate(all="ignore"):
         finest = np.ceil(-np.log10(half))
         open_ = np.isfinite(finest)
-        for coarser in (6, 5, 4, 3, 2, 1, 0, -1):
+        for coarser in _COARSER:
             digits = np.where(open_, finest - coarser, 0)
             if whole:
                 digits = np.minimum(digits, 0)

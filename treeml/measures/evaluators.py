@@ -22,6 +22,8 @@ from treeml.data.conditions import (
     refuse,
     rows_meeting,
 )
+from treeml.data.hazards import death_costs, leaf_loss
+from treeml.data.linear import fitted
 from treeml.data.table import Dataset, Whole, label_text
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.measures import MEASURES
@@ -30,6 +32,7 @@ from treeml.lang.spec import Use
 from treeml.measures.monotonicity import is_monotone
 from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
 from treeml.problem.magnitudes import SAFE
+from treeml.problem.terms import rounded_root
 from treeml.trees.tree import Tree
 
 Mask = NDArray[np.bool_]
@@ -209,6 +212,26 @@ def _overlap(use: Use, dataset: Dataset, outcome: TreeOutcome) -> tuple[Fraction
     return weight_of(dataset, actual & predicted), weight_of(dataset, actual | predicted)
 
 
+def mcc(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    wanted = class_number(dataset, use.arguments[0], use.span)
+    actual, predicted = dataset.actual == wanted, outcome.predicted == wanted
+    _part(use, dataset, actual, actual, f"class `{use.arguments[0]}`")
+    _part(use, dataset, ~actual, ~actual, f"the classes other than `{use.arguments[0]}`")
+    cells = ((actual, predicted), (~actual, ~predicted), (~actual, predicted), (actual, ~predicted))
+    tp, tn, fp, fn = (weight_of(dataset, one & other) for one, other in cells)
+    square = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    beyond_chance = tp * tn - fp * fn
+    return rounded_root(beyond_chance**2 / square, beyond_chance < 0) if square else Fraction(0)
+
+
+def gmean(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    product = Fraction(1)
+    right = outcome.predicted == dataset.actual
+    for number, label in enumerate(dataset.classes):
+        product *= _part(use, dataset, right, dataset.actual == number, f"class `{label}`")
+    return rounded_root(product, root=len(dataset.classes))
+
+
 def count(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return weight_of(dataset, _meeting(dataset, outcome, conditions))
@@ -302,6 +325,9 @@ def leaf_weight(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 
 
 def squared_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """With linear leaves, the squares plus what the ridge adds."""
+    if dataset.linear is not None:
+        return sum((Fraction(fitted(dataset.linear, rows).loss) for rows in _leaf_rows(outcome)), Fraction(0))
     return _loss("squared", dataset.targets, dataset, outcome) * dataset.target_scale**2
 
 
@@ -324,6 +350,14 @@ def r2(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     around = sum((w * (v - mean) ** 2 for w, v in zip(weights, values, strict=True)), Fraction(0))
     total = around * dataset.weight_scale * dataset.target_scale**2
     return 1 - squared_loss(use, dataset, outcome) / total if total else Fraction(1)
+
+
+def survival_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """Deaths and hazards leaf by leaf; the hazards of the rows are those of all of them together."""
+    rows = dataset.targets[:, 0]
+    died, hazard, costs = rows & 1, rows >> 1, death_costs(rows)
+    sums = ([exact_sum(each[leaf]) for each in (costs, died, hazard)] for leaf in _leaf_rows(outcome))
+    return sum((Fraction(leaf_loss(*each)) for each in sums), Fraction(0))
 
 
 def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

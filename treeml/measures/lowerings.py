@@ -34,9 +34,13 @@ from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
 from treeml.problem.constants import exact_sum, group_losses
+from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.linear_cost import LinearCost
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
+    Contingency,
+    Custom,
     Depth,
     DiscountedTestCost,
     Largest,
@@ -215,6 +219,35 @@ def _overlap(use: Use, dataset: Dataset, factor: int) -> Sum:
     return _one(Ratio(_one(Predicted(both, scale)), _one(Predicted(either, scale))))
 
 
+def mcc(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _contingency(use, dataset, class_number(dataset, use.arguments[0], use.span))
+
+
+def gmean(use: Use, dataset: Dataset, features: Features) -> Sum:
+    if len(dataset.classes) == 1:
+        return Sum((), Fraction(1))  # every row is of the class, and predicted as it
+    if len(dataset.classes) != 2:
+        refuse(
+            "D467",
+            f"`gmean` can be optimized or required for two classes, and there are {len(dataset.classes)}",
+            use.span,
+            "is the geometric mean of all their recalls",
+            helps=("ask for `balanced_accuracy`, or name one class: `mcc(...)`; `report gmean` takes any number",),
+        )
+    return _contingency(use, dataset, 1)
+
+
+def _contingency(use: Use, dataset: Dataset, wanted: int) -> Sum:
+    """A root of the two-by-two table of one class against all others."""
+    classes, scale = _only(dataset, wanted), dataset.weight_scale
+    of_it = dataset.actual == wanted
+    label = dataset.classes[wanted]
+    positives = _nonzero(use, added(dataset.weight[of_it]), f"class `{label}`")
+    negatives = _nonzero(use, added(dataset.weight[~of_it]), f"the classes other than `{label}`")
+    right, wrong = (_weight_of(use, dataset, rows, classes) for rows in (of_it, ~of_it))
+    return _one(Contingency(use.measure, right, wrong, positives * scale, negatives * scale))
+
+
 def count(use: Use, dataset: Dataset, features: Features) -> Sum:
     conditions = tuple(condition for part in use.arguments for condition in part)
     return _weight_of(use, dataset, rows_meeting(dataset, conditions), classes_meeting(dataset, conditions))
@@ -331,6 +364,8 @@ def leaf_weight(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 
 def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    if dataset.linear is not None:
+        return _one(Custom(LinearCost(dataset.linear)))
     scale = dataset.weight_scale * dataset.target_scale**2
     return _one(Loss("squared", dataset.targets, dataset.weight, scale))
 
@@ -356,6 +391,10 @@ def r2(use: Use, dataset: Dataset, features: Features) -> Sum:
     alone = group_losses("squared", dataset.targets[:, 0], dataset.weight, together, 1, Fraction(1, 2))
     loss = Loss("squared", dataset.targets, dataset.weight, 1 / (alone or Fraction(1)))
     return Sum(((Fraction(-1), loss),), Fraction(1))
+
+
+def survival_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _one(Custom(HazardCost.of(dataset.targets[:, 0])))
 
 
 def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:

@@ -15,6 +15,7 @@ GROUPS = {
     "fairness": "Fairness between groups",
     "costs": "Costs",
     "losses": "Losses of numbers and clusters",
+    "survival": "Times of survival",
     "leaves": "The worst leaf",
     "features": "Columns",
     "ensembles": "Ensembles",
@@ -62,6 +63,11 @@ back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that 
 times all positives. As a goal, one of them alone is optimized by every back-end that minimizes a sum over the
 predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.
 
+`mcc("yes")` and `gmean` hold roots, so no sum of counts compares them, but both rise with the true positives and fall
+with the false positives. As a goal of their own they are maximized, and in requirements of their own bounded, by every
+back-end that bounds sums over the predictions, with proof: by [search over the counts](backends.md#the-plan). Their
+values are rounded down after 80 digits. `gmean` of more than two classes is only reported.
+
 `ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
 measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
 constants: `ratio(count(predicted = "yes", actual = "no"), errors) <= 40%`. The denominator must never be negative, and
@@ -87,7 +93,26 @@ after a = 3` lowers the cost of `b` below a test of `a`. If several discounts ap
 Each leaf predicts the constant that is best for the loss: its weighted mean, its median, or its quantile. Where several
 constants are equally good, the median and the quantile are the lowest of them that is the value of a row. For
 `quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
-`cluster_loss` adds up the losses of its columns, each with its own constant.""",
+`cluster_loss` adds up the losses of its columns, each with its own constant.
+
+With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or of
+all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
+weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
+computed in floating point, so a proof holds up to about nine digits. `native` and `oracle` take it, alone or with a
+price on leaves or tests. `mse`, `rmse`, `r2` and `mean_absolute_error` can be reported, and do not count the ridge.""",
+    "survival": """\
+With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
+(0, false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has
+its own multiple, the relative hazard, of the cumulative hazard of Nelson and Aalen over all rows. With D deaths in a
+leaf, H the sum of the hazards of its rows and h the hazard of each, it costs the sum over the deaths of -log(h), plus
+D log(H / D); its relative hazard is D / H, or 0.5 / H without deaths, and is what the tree predicts. Hazards are kept
+in multiples of 2^-40, and logarithms are rounded, so a proof states a tolerance, about 1e-11. `native` and `oracle`
+take it, alone or with a price on leaves or tests; weights of rows are refused.
+
+`concordance` is Harrell's index; pairs with equal hazards count half. `brier` is the integrated score of Graf and
+others (1999) over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,
+which pictures of the tree show, too; both are those of scikit-survival. On the rows of another file, the baseline
+hazard and the share of rows not lost from sight are those of these rows.""",
     "leaves": """\
 `support >= 1%` means at least ceil(n / 100) of the n rows; `leaf_weight` is the same by weight, and a plain number.
 `purity` looks at the heaviest class of a leaf, whatever the leaf predicts.""",

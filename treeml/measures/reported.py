@@ -6,13 +6,17 @@ its leaves learned from the training rows, and unseen rows are measured by that.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from fractions import Fraction
 from math import floor, isqrt, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.conditions import class_number
+from treeml.data.conditions import class_number, refuse
+from treeml.data.hazards import UNITS, death_costs, deaths_and_hazard, not_lost, survival_times
+from treeml.data.linear import LinearColumns
 from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import MEASURES, chosen_loss
 from treeml.lang.spec import Use
@@ -28,6 +32,8 @@ def reported_value(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction
     loss = chosen_loss(use)
     if loss is None or loss.columns or not dataset.targets.shape[1]:
         return evaluate(use, dataset, outcome)
+    if loss.kind == "hazard":
+        return _hazard_loss(dataset, outcome)
     mean, total = _mean_loss(loss.kind, loss.level, dataset, outcome), _total(dataset)
     if use.measure == "r2":
         around = _mean_square_around_mean(dataset)
@@ -85,6 +91,72 @@ def kappa(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     return (agreed - by_chance) / (1 - by_chance) if by_chance != 1 else None
 
 
+def concordance(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """Harrell's index: of two rows, the one that died before the other's end should have the larger hazard."""
+    times, observed = _survival(use, dataset)
+    risks = [leaf.exact[0] for leaf in outcome.tree.leaves]
+    rank = {risk: place for place, risk in enumerate(sorted(set(risks)))}
+    places = np.array([rank[risk] for risk in risks], dtype=np.intp)[outcome.leaf]
+    right = tied = pairs = 0
+    for row in np.flatnonzero(observed):
+        later = (times > times[row]) | ((times == times[row]) & ~observed)
+        pairs += int(later.sum())
+        right += int((later & (places < places[row])).sum())
+        tied += int((later & (places == places[row])).sum())
+    return Fraction(2 * right + tied, 2 * pairs) if pairs else None
+
+
+def brier(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    """The integrated score of Graf and others (1999), over the moments of deaths before the last time of all.
+
+    At a moment, a row that died before counts the square of its leaf's surviving share, a row that is still there that
+    of what is missing to 1, each divided by the share of rows not lost until then, which is that of these rows.
+    """
+    times, observed = _survival(use, dataset)
+    moments = np.unique(times[observed])
+    moments = moments[moments < times.max(initial=0)]
+    if len(moments) < 2:
+        return None
+    in_sight = not_lost(times, observed)
+    at_death = np.array([_share_at(in_sight, moment) for moment in times.tolist()])
+    scores = []
+    curves = [leaf.curve for leaf in outcome.tree.leaves]
+    for moment in moments.tolist():
+        alive = np.array([_share_at(curve, moment) for curve in curves])[outcome.leaf]
+        died, there = (times <= moment) & observed, times > moment
+        parts = np.zeros(len(times))
+        parts[died] = alive[died] ** 2 / at_death[died]
+        parts[there] = (1 - alive[there]) ** 2 / _share_at(in_sight, moment)
+        scores.append(float(parts.mean()))
+    steps = np.diff(moments)
+    area = float((steps * (np.array(scores[1:]) + np.array(scores[:-1])) / 2).sum())
+    return Fraction(area) / Fraction(float(moments[-1] - moments[0]))
+
+
+def _survival(use: Use, dataset: Dataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    if dataset.spec.observed is None:
+        title = f"`{use.text or use.measure}` needs times of survival"
+        refuse("D468", title, use.span, "is about them", helps=("write `predict months observed died`",))
+    return survival_times(dataset)
+
+
+def _share_at(curve: tuple[tuple[float, float], ...], moment: float) -> float:
+    """The share that survives a moment."""
+    passed = bisect_right(curve, (moment, 2.0))
+    return curve[passed - 1][1] if passed else 1.0
+
+
+def _hazard_loss(dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """The loss with the relative hazards of the tree; the baseline is that of these rows."""
+    rows = dataset.targets[:, 0]
+    total = Fraction(int(death_costs(rows).sum()), UNITS)
+    for number, leaf in enumerate(outcome.tree.leaves):
+        deaths, hazard = deaths_and_hazard(rows[outcome.leaf == number])
+        risk = float(leaf.exact[0])
+        total += Fraction(risk * hazard / UNITS - deaths * (log(risk) + 1))
+    return total
+
+
 def _share(outcome: TreeOutcome, leaf: int, label: object) -> Fraction:
     """The share of a class, by weight, among the training rows of a leaf."""
     at = outcome.tree.leaves[leaf]
@@ -112,6 +184,8 @@ def _total(dataset: Dataset) -> Fraction:
 
 def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     """The mean loss of the predictions in the leaves, which other rows may have taught."""
+    if dataset.linear is not None:
+        return _mean_linear_loss(kind, level, dataset.linear, outcome)
     total = Fraction(0)
     for leaf, node in enumerate(outcome.tree.leaves):
         rows = outcome.leaf == leaf
@@ -127,6 +201,19 @@ def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcom
             total += over + under if kind == "absolute" else level * over + (1 - level) * under
     power = 2 if kind == "squared" else 1
     return total * dataset.target_scale**power / exact_sum(dataset.weight)
+
+
+def _mean_linear_loss(kind: str, level: Fraction, columns: LinearColumns, outcome: TreeOutcome) -> Fraction:
+    """The same for linear leaves, in floating point; a ridge is no part of it."""
+    leaves = outcome.tree.leaves
+    slopes = np.array([[slope for _, slope in leaf.slopes] for leaf in leaves])[outcome.leaf]
+    predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] + (slopes * columns.values).sum(axis=1)
+    over = columns.target - predicted
+    if kind == "squared":
+        losses = over**2
+    else:
+        losses = np.abs(over) if kind == "absolute" else np.maximum(float(level) * over, (float(level) - 1) * over)
+    return Fraction(float(np.average(losses, weights=columns.weight)))
 
 
 def _mean_square_around_mean(dataset: Dataset) -> Fraction:

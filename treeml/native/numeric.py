@@ -188,6 +188,11 @@ class NumericSolver:
         self._check(code)
         return self._outcome()
 
+    def best_tree(self) -> FlatThresholdTree | None:
+        """The best tree; within `watch`, the best so far."""
+        nodes = self._library.nodes(self._handle)
+        return self._tree(nodes) if nodes else None
+
     def interrupt(self) -> None:
         """Stops the search with its best tree; may be called from any thread."""
         self._library.interrupt(self._handle)

@@ -32,7 +32,7 @@ def answer_bits(problem: Problem) -> NDArray[np.bool_]:
             test = tests[j]
             if test.kind == "true":
                 np.equal(codes, 1, out=block[j])
-            elif test.kind == "level":
+            elif test.kind in ("level", "branch"):
                 np.equal(codes, test.values[0], out=block[j])
             elif test.kind == "missing":
                 np.less(codes, 0, out=block[j])

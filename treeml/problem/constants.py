@@ -1,6 +1,7 @@
 """The rows of a leaf -> the constant that fits them best, and what it costs, exactly.
 
-The mean has the least squared loss. The q-quantile is the lowest value of a row such that rows up to it hold at least
+A relative hazard (`treeml.data.hazards`) is no constant of this kind, but is computed here, too. The mean has the least
+squared loss. The q-quantile is the lowest value of a row such that rows up to it hold at least
 the share q of the weight: of all constants with the least pinball loss it is the lowest that is the value of a row. The
 median is the quantile at one half.
 """
@@ -12,12 +13,15 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.hazards import relative_hazard
 from treeml.problem.arrays import Whole
 from treeml.problem.magnitudes import SAFE, largest
 
 
 def best_constant(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
     """The best constant for rows with these values; if all weights are zero, every row counts the same."""
+    if kind == "hazard":
+        return relative_hazard(values)
     if not weight.any():
         weight = np.ones(len(values), dtype=np.int64)
     if kind == "squared":

@@ -140,7 +140,7 @@ def _passing(problem: Problem, test: int) -> Bits:
             passing[1] = True
         case "at most":
             passing[: asked.values[0] + 1] = True
-        case "level" | "among":
+        case "level" | "among" | "branch":
             passing[list(asked.values)] = True
     passing[levels] = asked.missing_yes or asked.kind == "missing"
     return passing

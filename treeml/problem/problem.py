@@ -52,11 +52,12 @@ class Feature:
     kind `ordered`: the tests are codes <= j for j = 0 .. levels - 2 (if values are missing and the column
     keeps them separate, each of these twice, with the missing rows on the no side and on the yes side, and one test
     that only missing rows pass). kind `levels`: codes == j. kind `subsets`: codes in any proper subset of the levels.
-    kind `binary`: a single test, codes == 1.
+    kind `binary`: a single test, codes == 1. kind `branches`: codes == j, and a node splits by all of them at once
+    (`treeml.problem.fans`).
     """
 
     name: str
-    kind: str  # binary, ordered, levels or subsets
+    kind: str  # binary, ordered, levels, subsets or branches
     levels: int
     codes: NDArray[np.int32] | None  # None for a binary feature whose bits are given
     first_test: int  # its tests are first_test .. first_test + tests - 1
@@ -74,7 +75,7 @@ class Test:
     """One yes-or-no question on a feature; a row for which the answer is yes goes to the yes side."""
 
     feature: int
-    kind: str  # "true", "at most", "level", "among" or "missing"
+    kind: str  # "true", "at most", "level", "among", "branch" or "missing"
     values: tuple[int, ...] = ()  # the bin of "at most", the level, or the levels
     missing_yes: bool = False  # rows where the feature is missing answer yes
 
@@ -136,7 +137,9 @@ class Problem:
             if len(bound.sum.parts) != 1 or type(bound.sum.parts[0][1]).__name__ != kind:
                 continue
             factor = bound.sum.parts[0][0]
-            limit = (bound.limit - bound.sum.constant) / factor
+            limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+            if factor != 1:
+                limit /= factor
             senses = {"=": ("<=", ">="), "<=": ("<=",), ">=": (">=",)}[bound.sense]
             if factor < 0:
                 senses = tuple({"<=": ">=", ">=": "<="}[s] for s in senses)
@@ -146,7 +149,7 @@ class Problem:
             return None
         return min(limits) if sense == "<=" else max(limits)
 
-    @property
+    @cached_property
     def max_depth(self) -> int | None:
         """The depth bound in whole levels, if there is one."""
         limit = self.bound_on("Depth", "<=")

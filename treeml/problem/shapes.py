@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from treeml.problem.fans import widest
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -48,7 +50,7 @@ def most_leaves(problem: Problem) -> int:
     if leaves is not None:
         limits.append(leaves.numerator // leaves.denominator)
     if problem.max_depth is not None:
-        limits.append(2 ** max(0, min(problem.max_depth, 62)))
+        limits.append(_leaves_of_depth(problem.max_depth, problem))
     return max(0, min(limits))
 
 
@@ -76,7 +78,11 @@ def depth_without_answers(problem: Problem) -> int:
 
 def leaves_at(depth: int, problem: Problem) -> int:
     """No tree of this depth has more leaves."""
-    return min(max(1, problem.rows), 1 << min(depth, 62))
+    return min(max(1, problem.rows), _leaves_of_depth(depth, problem))
+
+
+def _leaves_of_depth(depth: int, problem: Problem) -> int:
+    return int(widest(problem) ** max(0, min(depth, 62)))
 
 
 def leaves_without_answers(problem: Problem) -> int:

@@ -87,7 +87,7 @@ def _checked(subject: _Subject) -> Checked:
         bindings = frozenset((name, type(value), value) for name, value in subject.bindings.items())
     except TypeError:  # the value of a param is not hashable; `check` will report it
         return _check(subject)
-    statements = _Same(subject.statements, by_identity=not _built_in_python(subject.statements))
+    statements = key_of(subject.statements)
     found = _check_once(statements, bindings, subject.folder, subject.has_target, subject.untrusted)
     return _check(subject) if _writes_files(found[0]) else found  # whose file that is may have changed, too
 
@@ -102,7 +102,7 @@ def _writes_files(spec: Spec) -> bool:
     return False
 
 
-class _Same:
+class SameStatements:
     """Statements as a key. Those of a text are compared by identity, because equal ones may stand in other places."""
 
     __slots__ = ("key", "statements")
@@ -112,15 +112,20 @@ class _Same:
         self.key: tuple[Any, ...] = tuple(map(id, statements)) if by_identity else statements
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.key == other.key
+        return isinstance(other, SameStatements) and self.key == other.key
 
     def __hash__(self) -> int:
         return hash(self.key)
 
 
+def key_of(statements: tuple[Statement, ...]) -> SameStatements:
+    """Statements as a key for what was computed from them."""
+    return SameStatements(statements, by_identity=not _built_in_python(statements))
+
+
 @lru_cache(maxsize=32)
 def _check_once(
-    statements: _Same,
+    statements: SameStatements,
     bindings: frozenset[tuple[str, type, Any]],
     folder: Path,
     has_target: bool,

@@ -92,7 +92,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
     refused: list[tuple[Backend, Refusal]] = []
     for candidate in _candidates(backends, {method.name: method for method in named}, problems, request):
         if isinstance(candidate.outcome, Plan):
-            reason = "" if named else _reason(candidate.backend, refused, first)
+            reason = "" if named else reason_for(candidate.backend, refused, first)
             planned = replace(candidate.outcome, reason=reason)
             return Chosen(planned, candidate.lowered, candidate.method, not named and _may_have_company(request))
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
@@ -212,7 +212,7 @@ def _writers(backends: list[Backend], spec: Spec, path: Path) -> list[Backend]:
     return able
 
 
-def _reason(backend: Backend, refused: list[tuple[Backend, Refusal]], first: tuple[str, str] | None) -> str:
+def reason_for(backend: Backend, refused: list[tuple[Backend, Refusal]], first: tuple[str, str] | None) -> str:
     if first is not None and first[0] == backend.name:
         return first[1]
     others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))

@@ -50,6 +50,7 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
         or spec.start is not None
         or spec.improve is not None
         or spec.listing is not None
+        or any(rule.method == "branches" for rule in spec.binarizations)  # all rows have to be seen for every branch
     ):
         return False
     return not request.files()
@@ -126,6 +127,7 @@ def sampled(dataset: Dataset, size: int) -> Dataset:
         actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
         weight=dataset.weight[rows] * step,
         targets=dataset.targets[rows],
+        linear=None if dataset.linear is None else dataset.linear.at(rows),
         row_cost=None if dataset.row_cost is None else dataset.row_cost[rows],
         given=None,
         count=count,

@@ -10,7 +10,8 @@ run      Plan, limits                -> Answer          backends/run.py and the 
 raise    Answer                      -> Tree            trees/raising.py
 verify   Tree, Dataset               -> exact values    verify_answer.py, verify.py
 
-A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_result.py`.
+A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_result.py`. Arrays of numbers and a spec
+that asks for the fewest errors up to a small depth take a shorter way: `express.py`.
 """
 
 from __future__ import annotations
@@ -32,10 +33,12 @@ from treeml.lang.statements import Statements
 from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
+from treeml.solving.express import express
 from treeml.solving.feasibility import impossible
 from treeml.solving.haste import SHARE_OF_SAMPLE, best_of_samples, better_of, is_pressed, may_sample, time_to_verify
 from treeml.solving.long_run import long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
+from treeml.solving.overruled import with_reasons
 from treeml.solving.progress_text import Reporter
 from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, ProblemSource, Result, assemble, refuted
@@ -59,6 +62,8 @@ def solve(
     """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
     begun = monotonic() if options.begun is None else options.begun
     statements = parse(model)
+    if on_progress is None and (quick := express(statements, data, y, options, begun)) is not None:
+        return quick
     dataset, request = prepare(statements, data, y, options, merge=True)
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
@@ -140,7 +145,7 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
-    return assemble(answer, chosen, request, tree, exact, clock)
+    return assemble(answer, chosen, request, None if tree is None else with_reasons(tree, dataset), exact, clock)
 
 
 def parse(model: Statements | Source | str) -> Statements:

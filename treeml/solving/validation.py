@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import MEASURES, chosen_loss
 from treeml.lang.numerals import readable
-from treeml.lang.spec import Method
+from treeml.lang.spec import Method, Use
 
 if TYPE_CHECKING:
     import numpy as np
@@ -156,6 +156,8 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
         wrong = float(weight[numbers != dataset.actual].sum()) / total
         own = {**_shares(tree, dataset, inputs, numbers), **_reported(tree, dataset, numbers)}
         return {"error_rate": wrong, "accuracy": 1 - wrong, **own}
+    if dataset.spec.observed is not None:
+        return _survival_values(tree, dataset)
     targets = dataset.targets * float(dataset.target_scale)
     difference = targets - np.asarray(predicted, dtype=np.float64).reshape(targets.shape)
     squared = float((weight[:, None] * difference**2).sum()) / total
@@ -169,6 +171,15 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
                 pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
                 found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
     return {**found, **_reported(tree, dataset, np.zeros(0, dtype=np.int32))}
+
+
+def _survival_values(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
+    """The measures of survival on these rows, and those that the spec reports."""
+    import numpy as np
+
+    always = tuple(Use(name, text=name) for name in ("survival_loss", "concordance", "brier"))
+    spec = replace(dataset.spec, reported=tuple(dict.fromkeys((*always, *dataset.spec.reported))))
+    return _reported(tree, replace(dataset, spec=spec), np.zeros(0, dtype=np.int32))
 
 
 def _reported(model: Tree | Forest, dataset: Dataset, predicted: NDArray[np.int32]) -> dict[str, float]:

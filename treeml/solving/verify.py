@@ -12,10 +12,14 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
+import numpy as np
+
+from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
 from treeml.measures.reported import reported_value
+from treeml.trees.nodes import Branch, Node, fan, sides
 from treeml.trees.raising import leaf_outputs
 from treeml.trees.tree import Tree
 
@@ -23,6 +27,13 @@ STANDARD = {
     "classes": ("errors", "error_rate", "accuracy"),
     "numbers": (),
     "clusters": (),
+}
+# The mean that is shown beside a sum over rows, under the name of the measure that it is.
+MEANS = {
+    "squared_loss": "mse",
+    "absolute_loss": "mean_absolute_error",
+    "quantile_loss": "mean quantile_loss",
+    "cluster_loss": "mean cluster_loss",
 }
 SHAPE = ("depth", "leaves", "support")
 SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that do not depend on predictions
@@ -138,6 +149,7 @@ def verify_outcome(
         *_wrong_claims(goals, claimed, tolerance),
         *(_missed(requirement) for requirement in requirements if not requirement.met),
         *_wrong_columns(tree, dataset),
+        *_wrong_branches(tree, dataset, outcome),
         *_wrong_leaves(tree, dataset, outcome),
         *(_worse(goals, measures, before, dataset) if before is not None else ()),
         *(_wrong_proof(goals, claim, tolerance) if claim is not None else ()),
@@ -171,7 +183,8 @@ def _requirement(
     text = requirement.text or requirement.name
     if value is None:
         return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
-    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    above = value - limit
+    room = above if requirement.sense == ">=" else -above if requirement.sense == "<=" else -abs(above)
     return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
 
 
@@ -200,6 +213,11 @@ def evaluate_expression(expression: Linear, dataset: Dataset, outcome: TreeOutco
     return _linear(expression, dataset, outcome, {}, None)
 
 
+def goal_values(outcome: TreeOutcome, dataset: Dataset) -> tuple[GoalCheck, ...]:
+    """The goals of the specification with their values on a tree."""
+    return _goals(dataset, outcome, {}, None)
+
+
 def is_met(requirement: Requirement, dataset: Dataset, outcome: TreeOutcome) -> bool:
     """Does a tree meet a requirement?"""
     return _requirement(requirement, dataset, outcome, {}).met
@@ -222,10 +240,14 @@ def _measures(
         assert found is not None
         measures[name] = found
     for use in dataset.spec.reported:
-        values[use] = reported_value(use, dataset, outcome)
+        if use not in values:
+            values[use] = reported_value(use, dataset, outcome)
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
+            if use.measure in MEANS:
+                mean = f"mean {use.text or written(use)}" if use.arguments else MEANS[use.measure]
+                measures.setdefault(mean, value / _total_weight(dataset))
     return measures
 
 
@@ -328,6 +350,32 @@ def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
     return [f"the tree tests `{name}`, which may not be split on" for name in tree.columns if name not in allowed]
 
 
+def _wrong_branches(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
+    """Nodes with one branch for each level whose last branch holds rows of several levels."""
+    wrong: list[str] = []
+    leaf = 0
+
+    def visit(node: Node) -> None:
+        nonlocal leaf
+        if not isinstance(node, Branch):
+            leaf += 1
+            return
+        *branches, rest = sides(node)
+        for side in branches:
+            visit(side)
+        first = leaf
+        visit(rest)
+        found = fan(node)
+        if found is not None:
+            values = dataset.column(found.column).values[(outcome.leaf >= first) & (outcome.leaf < leaf)]
+            if (values != values[:1]).any():
+                wrong.append(f"the tree splits `{found.column}` by branches, and one of them holds several levels")
+
+    if any(isinstance(node, Branch) and node.test.kind == "branch" for node in tree.nodes()):
+        visit(tree.root)
+    return wrong
+
+
 def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Leaves whose number of rows or whose values differ from those of the data."""
     rows = dataset.rows_in(outcome.leaf, len(tree.leaves)).tolist()
@@ -338,11 +386,24 @@ def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[st
     ]
     if wrong or tree.task == "classes":
         return wrong or _wrong_counts(tree, dataset, outcome)
+    if dataset.linear is not None:
+        return _wrong_lines(tree, dataset.linear, outcome)
     columns = [output.constants(dataset.weight, outcome.leaf, len(tree.leaves)) for output in leaf_outputs(dataset)]
     for number, (leaf, count, *constants) in enumerate(zip(tree.leaves, rows, *columns, strict=True)):
         exact = tuple(constants)
         if count and exact != leaf.exact:
             wrong.append(f"leaf {number + 1} holds {_listed(leaf.exact)}, but its rows give {_listed(exact)}")
+    return wrong
+
+
+def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> list[str]:
+    """Leaves whose linear models differ from those of their rows by more than rounding."""
+    wrong = []
+    for number, leaf in enumerate(tree.leaves):
+        line = fitted(columns, np.flatnonzero(outcome.leaf == number))
+        found = (leaf.prediction, *(slope for _, slope in leaf.slopes))
+        if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
+            wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong
 
 

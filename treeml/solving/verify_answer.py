@@ -28,7 +28,7 @@ def verify_answer(tree: Tree, answer: Answer, chosen: Chosen, dataset: Dataset) 
         missed = next(each for each in exact.requirements if not each.met)
         raise DataError(too_close(missed.shown))
     if not exact.verified:
-        raise BackendError(_not_verified(chosen.plan.backend.name, exact.mismatches))
+        raise BackendError(not_verified(chosen.plan.backend.name, exact.mismatches))
     return exact
 
 
@@ -62,7 +62,8 @@ def _in_user_sense(goal: Goal, value: Fraction) -> Fraction:
     return -value if goal.negated else value
 
 
-def _not_verified(backend: str, mismatches: tuple[str, ...]) -> Diagnostic:
+def not_verified(backend: str, mismatches: tuple[str, ...]) -> Diagnostic:
+    """B516: the rows contradict what the back-end claims."""
     return Diagnostic(
         "B516",
         f"the tree of {backend} does not verify against the rows",

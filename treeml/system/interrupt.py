@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 # The function behind `signal.signal`, whose lookup of handlers in an enumeration takes longer than many solves.
-_handle = getattr(signal.signal, "__wrapped__", signal.signal)
+_handle = getattr(getattr(signal, "_signal", signal), "signal", signal.signal)
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
 from treeml.problem.terms import (
+    Contingency,
     Custom,
     Depth,
     DiscountedTestCost,
@@ -34,6 +35,7 @@ from treeml.problem.terms import (
     Term,
     TestCost,
     Used,
+    WeightedDepth,
 )
 
 
@@ -81,7 +83,7 @@ def from_columns(
     bounds: tuple[Bound, ...] = (),
     count: Sequence[int] | None = None,
 ) -> Problem:
-    """A problem over columns, each given by its kind (binary, ordered, levels, subsets) and codes; -1 is missing."""
+    """A problem over columns, each given by the kind of its feature and by its codes; -1 is missing."""
     features: list[Feature] = []
     tests: list[Test] = []
     for number, (kind, codes) in enumerate(columns):
@@ -105,8 +107,8 @@ def _tests(feature: int, kind: str, levels: int, missing: bool) -> list[Test]:
         made = [Test(feature, "true", (), side) for side in sides]
     elif kind == "ordered":
         made = [Test(feature, "at most", (level,), side) for level in range(levels - 1) for side in sides]
-    elif kind == "levels":
-        made = [Test(feature, "level", (level,)) for level in range(levels)]
+    elif kind in ("levels", "branches"):
+        made = [Test(feature, "level" if kind == "levels" else "branch", (level,)) for level in range(levels)]
     else:
         # A subset and its complement make the same split: take the one without the last level.
         subsets = range(1, 2 ** (levels - 1))
@@ -146,6 +148,7 @@ class Sizes:
     depth: int = 3
     bounds: int = 3
     goals: int = 2
+    branches: bool = False  # may a node split a column by all its levels at once?
     is_extreme: bool = False  # weights, prices, targets and limits from 1e-9 to beyond 64 bits, and of 16 digits
 
 
@@ -154,7 +157,8 @@ def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[s
     sizes = sizes or Sizes()
     rows = random.randint(1, sizes.rows)
     columns = [
-        _random_column(random, rows) for _ in range(random.randint(0 if random.random() < 0.05 else 1, sizes.columns))
+        _random_column(random, rows, sizes.branches)
+        for _ in range(random.randint(0 if random.random() < 0.05 else 1, sizes.columns))
     ]
     count = [random.choice((1, 1, 1, 2, 3)) for _ in range(rows)]
     numbers = random.random() < 0.2 and (kinds is None or "Loss" in kinds)
@@ -169,8 +173,9 @@ def random_problem(random: Random, sizes: Sizes | None = None, kinds: Sequence[s
     return shell.asking(goals, tuple(bounds))
 
 
-def _random_column(random: Random, rows: int) -> tuple[str, list[int]]:
-    kind = random.choice(("binary", "binary", "binary", "ordered", "levels", "subsets"))
+def _random_column(random: Random, rows: int, branches: bool) -> tuple[str, list[int]]:
+    kinds = ("binary", "binary", "binary", "ordered", "levels", "subsets")
+    kind = random.choice(("branches", "branches", *kinds[2:]) if branches else kinds)
     levels = 2 if kind == "binary" else random.randint(2, 4 if kind == "ordered" else 3)
     low = -1 if random.random() < 0.1 else 0
     return kind, [random.randint(low, levels - 1) for _ in range(rows)]
@@ -204,7 +209,7 @@ class _Terms:
         return Sum(tuple(parts), Fraction(self.random.choice((0, 0, 0, 1)), 3))
 
     def list_of_goals(self) -> list[str]:
-        return [kind for kind in self.makers if kind not in ("Ratio", "Monotone")] or list(self.makers)
+        return [kind for kind in self.makers if kind not in ("Ratio", "Contingency", "Monotone")] or list(self.makers)
 
     def bound(self, name: str) -> Bound | None:
         kinds = list(self.makers)
@@ -238,6 +243,9 @@ class _Terms:
         for row, own in enumerate(self.group):
             cost[row, self.problem.classes - 1] = sign if own == group else -sign
         return Predicted(cost)
+
+    def weighted_depth(self) -> WeightedDepth:
+        return WeightedDepth(tuple(self.random.randint(0, 2) for _ in range(self.problem.classes)))
 
     def test_cost(self) -> TestCost:
         costs = tuple(self.random.randint(0, 3) for _ in self.problem.features)
@@ -281,6 +289,18 @@ class _Terms:
         right = named * (np.array(self.actual) == last)[:, None]
         return Ratio(single(Predicted(right)), single(Predicted(named)))
 
+    def contingency(self) -> Contingency:
+        """mcc or gmean of the last class."""
+        last = self.problem.classes - 1
+        of_it = np.array(self.actual) == last
+        of_it[:1], of_it[1:2] = True, False  # both sides have rows
+        named = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
+        named[:, last] = self.problem.count
+        right, wrong = named * of_it[:, None], named * ~of_it[:, None]
+        kind = self.random.choice(("mcc", "gmean"))
+        ends = (Fraction(max(1, int(each.sum()))) for each in (right, wrong))
+        return Contingency(kind, single(Predicted(right)), single(Predicted(wrong)), *ends)
+
     def loss(self) -> Loss:
         outputs = self.random.choice((1, 1, 1, 2))
         targets = [[self.random.randint(-5, 9) for _ in range(outputs)] for _ in range(self.problem.rows)]
@@ -312,6 +332,11 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     "Depth": RandomTerm(
         lambda _: Depth(), lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 3)))
     ),
+    "WeightedDepth": RandomTerm(
+        lambda terms: terms.weighted_depth(),
+        lambda random, _: (random.choice(("<=", ">=")), Fraction(random.randint(0, 4))),
+        "classes",
+    ),
     "TestCost": RandomTerm(
         lambda terms: terms.test_cost(), lambda random, rows: ("<=", Fraction(random.randint(0, 4 * rows)))
     ),
@@ -340,6 +365,9 @@ RANDOM_TERMS: dict[str, RandomTerm] = {
     ),
     "Ratio": RandomTerm(
         lambda terms: terms.ratio(), lambda random, _: (">=", Fraction(random.randint(1, 4), 4)), "classes"
+    ),
+    "Contingency": RandomTerm(
+        lambda terms: terms.contingency(), lambda random, _: (">=", Fraction(random.randint(0, 9), 10)), "classes"
     ),
     "Loss": RandomTerm(
         lambda terms: terms.loss(), lambda random, _: ("<=", Fraction(random.randint(0, 30))), "numbers"

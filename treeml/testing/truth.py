@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
@@ -335,6 +336,24 @@ def _jaccard(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, .
     return _share(both, both + one)
 
 
+def _mcc(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    """The covariance of two marks per row divided by the root of their variances, to 80 digits, rounded down."""
+    name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
+    of_it = {row for row in range(view.rows) if view.actual[row] == name}
+    named = {row for row in range(view.rows) if said[row] == name}
+    total = _weight_where(view, iter(range(view.rows)))
+    share, chosen, both = (_weight_where(view, iter(rows)) / total for rows in (of_it, named, of_it & named))
+    variances = share * (1 - share) * chosen * (1 - chosen)
+    if not variances:
+        return Fraction(0)
+    covariance = both - share * chosen
+    with localcontext() as context:
+        context.prec = 400
+        square = covariance**2 / variances
+        root = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt() * (1 if covariance >= 0 else -1)
+        return Fraction(root.quantize(Decimal(1).scaleb(-80), ROUND_FLOOR))
+
+
 def _specificity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
     others = [row for row in range(view.rows) if view.actual[row] != name]
@@ -558,6 +577,7 @@ _MEASURES = {
     "npv": _npv,
     "f1": _f1,
     "jaccard": _jaccard,
+    "mcc": _mcc,
     "specificity": _specificity,
     "count": _count,
     "rate": _rate,

@@ -1,88 +1,68 @@
-"""Tree -> text, Graphviz and SVG. The SVG is drawn here without a library, and contains no script."""
+"""Tree -> text and Graphviz, and the words that all drawings of a tree share."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from html import escape
 
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
-from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares
+from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class
+from treeml.trees.palette import PATH, leaf_tint
 
-# Light enough for black text, and distinguishable for color-blind people (after Okabe and Ito 2008).
-COLORS = ("#9ecae9", "#ffbf79", "#88d27a", "#f2a7d0", "#f5e663", "#b79ad6", "#e8a195", "#b8b8b8")
-SIZE = 13  # font size
-WIDE = 7.1  # width of an average letter
-GAP = 22  # space between leaves
-HIGH = 84  # height of a level
-
-_SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+MOST_OF_A_REASON = 60  # characters of a requirement in a box
 
 
-def draw_text(tree: TreeData) -> str:
-    """The tree as lines of text, one node per line."""
-    return "\n".join(_text_lines(tree, tree.root, "", ""))
+def draw_text(tree: TreeData, path: Sequence[int] | None = None) -> str:
+    """The tree as lines of text, one node per line; `path` holds the sides that a row takes, and marks its lines."""
+    if isinstance(tree.root, TreeLeaf):
+        return leaf_text(tree, tree.root)
+    return "\n".join([f"predict {shown(tree.target)}" if tree.target else "clusters", *_text_lines(tree, path)])
 
 
-def draw_dot(tree: TreeData) -> str:
+def draw_dot(tree: TreeData, path: Sequence[int] | None = None) -> str:
     """The tree in the language of Graphviz."""
     lines = [
         "digraph tree {",
+        f'  label="{_dot_text(title_of(tree))}"; labelloc=t; fontname="Helvetica";',
         '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica"];',
         '  edge [fontname="Helvetica"];',
     ]
     number = 0
-    todo: list[tuple[Node, str, str]] = [(tree.root, "", "")]
+    todo: list[tuple[Node, str, str, Sequence[int] | None]] = [(tree.root, "", "", path)]
     while todo:
-        node, parent, answer = todo.pop()
-        name = f"n{number}"
+        node, parent, condition, ahead = todo.pop()
+        name, on_path = f"n{number}", "" if ahead is None else f', color="{PATH}", penwidth=3'
         number += 1
         if isinstance(node, Branch):
-            lines.append(f'  {name} [label="{_dot_text(str(node.test))}"];')
-            todo += [(node.no, name, "no"), (node.yes, name, "yes")]
+            lines.append(f'  {name} [label="{_dot_text(shown(node.test.column))}"{on_path}];')
+            for place, side in reversed(list(enumerate(tree.sides(node)))):
+                todo.append((side.node, name, side.short, path_below(ahead, place)))
         else:
-            label = "\n".join((tree.prediction_text(node), rows_text(tree, node)))
-            lines.append(f'  {name} [label="{_dot_text(label)}", fillcolor="{_color(tree, node)}"];')
+            said = (tree.prediction_text(node), rows_text(tree, node), against_text(tree, node))
+            label = _dot_text("\n".join(line for line in said if line))
+            lines.append(f'  {name} [label="{label}", fillcolor="{leaf_tint(tree, node)}"{on_path}];')
         if parent:
-            lines.append(f'  {parent} -> {name} [label="{answer}"];')
+            lines.append(f'  {parent} -> {name} [label="{_dot_text(condition)}"{on_path}];')
     lines.append("}")
     return "\n".join(lines) + "\n"
 
 
-def draw_svg(tree: TreeData) -> str:
-    """The tree as a drawing: tests above, predictions below, with a bar for the shares of the classes."""
-    boxes = list(_placed(tree))
-    width = max(box.x + box.width / 2 for box in boxes) + GAP
-    height = max(box.y + box.height for box in boxes) + GAP
-    title = f"decision tree for {shown(tree.target)}" if tree.target else "decision tree"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{SIZE}">',
-        f"<title>{_xml(title)}</title>",
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
-    ]
-    parts += [_edge(boxes[box.parent], box) for box in boxes if box.parent is not None]
-    parts += [_box(tree, box) for box in boxes]
-    parts.append("</svg>")
-    return "\n".join(parts) + "\n"
+def path_below(path: Sequence[int] | None, place: int) -> Sequence[int] | None:
+    """The rest of a path on one side of a branch; None if it does not go there."""
+    return path[1:] if path and path[0] == place else None
 
 
-def draw_forest_svg(trees: Sequence[TreeData]) -> str:
-    """One drawing with several trees below each other."""
-    drawings = [draw_svg(tree) for tree in trees]
-    sizes = [tuple(map(int, _SIZE.search(drawing).groups())) for drawing in drawings]  # type: ignore[union-attr]
-    width, height = max(width for width, _ in sizes), sum(height for _, height in sizes)
-    box = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {box}>']
-    top = 0
-    for drawing, (_, high) in zip(drawings, sizes, strict=True):
-        parts.append(drawing.replace("<svg ", f'<svg y="{top}" ', 1).rstrip("\n"))
-        top += high
-    return "\n".join([*parts, "</svg>"]) + "\n"
+def title_of(tree: TreeData) -> str:
+    return f"decision tree for {shown(tree.target)}" if tree.target else "decision tree"
+
+
+def leaf_text(tree: TreeData, leaf: TreeLeaf) -> str:
+    """A leaf in one line: what it predicts and the rows in it."""
+    # The target is named because `sex is F: no` would be unclear for a class called `no`.
+    subject = f"{shown(tree.predicted)} = " if tree.predicted else ""
+    against = against_text(tree, leaf)
+    return f"{subject}{tree.prediction_text(leaf)}  [{leaf_facts(tree, leaf)}{f'; {against}' if against else ''}]"
 
 
 def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
@@ -93,18 +73,17 @@ def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
     return rows + part
 
 
-def _text_lines(tree: TreeData, node: Node, first: str, rest: str) -> Iterator[str]:
-    if isinstance(node, TreeLeaf):
-        # The target is named because `yes: yes` would be unclear for a class called `yes`.
-        subject = f"{shown(tree.target)} = " if tree.target else ""
-        yield f"{first}{subject}{tree.prediction_text(node)}  [{_leaf_facts(tree, node)}]"
-        return
-    yield f"{first}{node.test}?"
-    yield from _text_lines(tree, node.yes, f"{rest}├─ yes: ", f"{rest}│       ")
-    yield from _text_lines(tree, node.no, f"{rest}└─ no:  ", f"{rest}        ")
+def against_text(tree: TreeData, leaf: TreeLeaf) -> str:
+    """`against its majority yes, for recall(sick) >= 0.9`; empty if the leaf predicts its largest class."""
+    overruled = overruled_class(leaf, tree.classes)
+    if overruled is None:
+        return ""
+    reason = f", for {shortened(shown(leaf.because), MOST_OF_A_REASON)}" if leaf.because else ""
+    return f"against its majority {shown(label_text(tree.classes[overruled]))}{reason}"
 
 
-def _leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
+def leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
+    """The rows of a leaf and the shares of the classes, the largest first."""
     facts = rows_text(tree, leaf)
     if tree.task != "classes" or not leaf.counts:
         return facts
@@ -118,6 +97,24 @@ def _leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
     if len(named) > 4:
         named = [*named[:3], f"{len(named) - 3} more classes"]
     return f"{facts}: {', '.join(named)}"
+
+
+def _text_lines(tree: TreeData, path: Sequence[int] | None) -> Iterator[str]:
+    """Every node below the root, after what is true of its rows."""
+    todo: list[tuple[Node, str, Sequence[int] | None, str]] = [(tree.root, "", path, "")]
+    while todo:
+        node, indent, ahead, line = todo.pop()
+        if isinstance(node, TreeLeaf):
+            yield f"{line}: {leaf_text(tree, node)}"
+            continue
+        if line:
+            yield line
+        sides = tree.sides(node)
+        for place, side in reversed(list(enumerate(sides))):
+            below = path_below(ahead, place)
+            last = place == len(sides) - 1
+            corner = ("└" if last else "├") + ("─" if below is None else "▶")
+            todo.append((side.node, indent + ("   " if last else "│  "), below, f"{indent}{corner} {side.fact}"))
 
 
 def _percent(share: Fraction) -> str:
@@ -134,142 +131,3 @@ def _percent(share: Fraction) -> str:
 
 def _dot_text(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _Box:
-    node: Node
-    parent: int | None
-    answer: str
-    x: float  # center
-    y: float  # top
-    width: float
-    height: float
-    lines: tuple[str, ...]
-
-
-def _placed(tree: TreeData) -> Iterator[_Box]:
-    """Every node with its position: leaves side by side, a test above the middle of its two subtrees."""
-    order: list[tuple[Node, int | None, str, int]] = []
-    sides: dict[int, list[int]] = {}
-    todo: list[tuple[Node, int | None, str, int]] = [(tree.root, None, "", 0)]
-    while todo:
-        node, parent, answer, depth = todo.pop()
-        number = len(order)
-        order.append((node, parent, answer, depth))
-        if parent is not None:
-            sides.setdefault(parent, []).append(number)
-        if isinstance(node, Branch):
-            todo += [(node.no, number, "no", depth + 1), (node.yes, number, "yes", depth + 1)]
-    lines = [_lines(tree, node) for node, *_ in order]
-    widths = [max(max(map(len, each)) * WIDE + 20, 70) for each in lines]
-    middles = _middles(widths, sides)
-    for number, (node, parent, answer, depth) in enumerate(order):
-        height = 18 * len(lines[number]) + 12 + (10 if _has_bar(tree, node) else 0)
-        yield _Box(node, parent, answer, middles[number], GAP + depth * HIGH, widths[number], height, lines[number])
-
-
-def _middles(widths: list[float], sides: Mapping[int, list[int]]) -> list[float]:
-    """Centers of the boxes. Each subtree gets a strip of its own, so that no boxes overlap, however long a test is."""
-    strips = list(widths)
-    for number in reversed(range(len(widths))):
-        if number in sides:
-            strips[number] = max(widths[number], sum(strips[side] for side in sides[number]) + GAP)
-    lefts = [float(GAP)] * len(widths)
-    for number in range(len(widths)):
-        if number in sides:
-            yes, no = sides[number]
-            spare = strips[number] - (strips[yes] + GAP + strips[no])
-            lefts[yes] = lefts[number] + spare / 2
-            lefts[no] = lefts[yes] + strips[yes] + GAP
-    middles = [left + strip / 2 for left, strip in zip(lefts, strips, strict=True)]
-    for number in reversed(range(len(widths))):
-        if number in sides:
-            yes, no = sides[number]
-            least = lefts[number] + widths[number] / 2
-            most = lefts[number] + strips[number] - widths[number] / 2
-            middles[number] = min(max((middles[yes] + middles[no]) / 2, least), most)
-    return middles
-
-
-def _lines(tree: TreeData, node: Node) -> tuple[str, ...]:
-    if isinstance(node, Branch):
-        return (shortened(str(node.test), 60),)
-    text = tree.prediction_text(node)
-    if tree.task == "clusters":  # a center may have many numbers, and a box has little space
-        text = ", ".join(
-            f"{shown(name)} {value:.3g}" for name, value in zip(tree.outputs, node.prediction, strict=True)
-        )
-    return (shortened(text, 40), rows_text(tree, node))
-
-
-def _has_bar(tree: TreeData, node: Node) -> bool:
-    return isinstance(node, TreeLeaf) and tree.task == "classes" and bool(node.counts)
-
-
-def _edge(parent: _Box, box: _Box) -> str:
-    top = parent.y + parent.height
-    middle = (top + box.y) / 2
-    curve = f"M {parent.x:.1f} {top:.1f} C {parent.x:.1f} {middle:.1f} {box.x:.1f} {middle:.1f} {box.x:.1f} {box.y:.1f}"
-    side = -6 if box.answer == "yes" else 6
-    anchor = "end" if box.answer == "yes" else "start"
-    return (
-        f'<path d="{curve}" fill="none" stroke="#777" stroke-width="1.4"/>'
-        f'<text x="{box.x + side:.1f}" y="{box.y - 8:.1f}" text-anchor="{anchor}" fill="#555" font-size="11">'
-        f"{box.answer}</text>"
-    )
-
-
-def _box(tree: TreeData, box: _Box) -> str:
-    left = box.x - box.width / 2
-    is_leaf = isinstance(box.node, TreeLeaf)
-    fill = _color(tree, box.node) if isinstance(box.node, TreeLeaf) else "#f4f4f4"
-    parts = [
-        f'<g><title>{_xml(_whole_text(tree, box.node))}</title><rect x="{left:.1f}" y="{box.y:.1f}" '
-        f'width="{box.width:.1f}" height="{box.height:.1f}" rx="{4 if is_leaf else 12}" fill="{fill}" stroke="#555"/>'
-    ]
-    for place, line in enumerate(box.lines):
-        weight = ' font-weight="bold"' if is_leaf and place == 0 else ""
-        size = ' font-size="11"' if place else ""
-        look = f'text-anchor="middle"{weight}{size}'
-        parts.append(f'<text x="{box.x:.1f}" y="{box.y + 20 + 18 * place:.1f}" {look}>{_xml(line)}</text>')
-    if isinstance(box.node, TreeLeaf) and _has_bar(tree, box.node):
-        parts += _bar(tree, box.node, left + 8, box.y + box.height - 14, box.width - 16)
-    parts.append("</g>")
-    return "".join(parts)
-
-
-def _bar(tree: TreeData, leaf: TreeLeaf, left: float, top: float, width: float) -> Iterator[str]:
-    """The shares of the classes side by side, with a frame."""
-    for number, share in enumerate(class_shares(leaf, tree.classes)):
-        if share:
-            part = float(share) * width
-            look = f'fill="{COLORS[number % len(COLORS)]}" stroke="#555" stroke-width="0.6"'
-            yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{part:.1f}" height="7" {look}/>'
-            left += part
-
-
-def _whole_text(tree: TreeData, node: Node) -> str:
-    if isinstance(node, Branch):
-        return str(node.test)
-    return f"{tree.prediction_text(node)}: {_leaf_facts(tree, node)}"
-
-
-def _color(tree: TreeData, leaf: TreeLeaf) -> str:
-    """The color of a leaf: by class, from pale to full blue by predicted number, or by position for clusters."""
-    if tree.task == "classes":
-        number = next(number for number, label in enumerate(tree.classes) if label == leaf.prediction)
-        return COLORS[number % len(COLORS)]
-    if tree.task == "clusters":
-        number = next(number for number, other in enumerate(tree.leaves) if other is leaf)
-        return COLORS[number % len(COLORS)]
-    values = [other.prediction for other in tree.leaves]
-    low, high = min(values), max(values)
-    share = 0.5 if high == low else (leaf.prediction - low) / (high - low)
-    red, green, blue = (round(255 - share * (255 - full)) for full in (0x9E, 0xCA, 0xE9))
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-def _xml(text: str) -> str:
-    """Text escaped for XML, without the characters that XML does not allow."""
-    return escape(_NOT_XML.sub("\ufffd", text))

@@ -187,15 +187,17 @@ class Forest:
         """
         replace_file(path, readable_json(self.to_json(), indent=1) + "\n")
 
-    def text(self, most: int | None = None) -> str:
+    def text(self, most: int | None = None, row: Any = None) -> str:
         """The trees with their weights, the heaviest first; only the first `most` of them if it is given.
+
+        The lines on the path of `row` are marked.
 
         >>> print(forest.text(most=1).splitlines()[0])
         tree 1 of 2, weight 0.75
         """
         shown = self.trees[:most]
         parts = [
-            f"tree {number} of {len(self.trees)}, weight {float(weight):.6g}\n{tree}"
+            f"tree {number} of {len(self.trees)}, weight {float(weight):.6g}\n{tree.to_text(row)}"
             for number, (tree, weight) in enumerate(zip(shown, self.weights, strict=False), 1)
         ]
         if len(shown) < len(self.trees):

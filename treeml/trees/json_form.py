@@ -89,14 +89,22 @@ def _write_node(node: Node, tree: TreeData) -> dict[str, Any]:
             test["missing_yes"] = True
         return {"test": test, "yes": _write_node(node.yes, tree), "no": _write_node(node.no, tree)}
     if tree.task == "classes":
-        return {
+        leaf = {
             "predict": _write_label(node.prediction),
             "rows": node.rows,
             "counts": list(node.counts),
             "weights": [_write_exact(weight) for weight in node.weights],
         }
+        return {**leaf, "because": node.because} if node.because else leaf
     prediction = list(node.prediction) if tree.task == "clusters" else node.prediction
-    return {"predict": prediction, "rows": node.rows, "exact": [_write_exact(value) for value in node.exact]}
+    written: dict[str, Any] = {
+        "predict": prediction,
+        "rows": node.rows,
+        "exact": [_write_exact(value) for value in node.exact],
+    }
+    if node.slopes:
+        written["slopes"] = dict(node.slopes)
+    return {**written, "curve": [list(point) for point in node.curve]} if node.curve else written
 
 
 def _write_exact(value: Fraction) -> int | str:
@@ -185,7 +193,7 @@ class _Reader:
         return TreeTest(name, kind, values, self.truth(found, "missing_yes", place))
 
     def class_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
-        self.only(found, {"predict", "rows", "counts", "weights"}, place)
+        self.only(found, {"predict", "rows", "counts", "weights", "because"}, place)
         label = self.label(found["predict"], f"{place}.predict")
         if not any(label == known and type(label) is type(known) for known in tree.classes):
             self.refuse(f"{place}.predict", f"is {brief(label)}, which is not one of the classes")
@@ -194,10 +202,11 @@ class _Reader:
         for name, amounts in (("counts", counts), ("weights", weights)):
             if amounts and len(amounts) != len(tree.classes):
                 self.refuse(f"{place}.{name}", f"has {len(amounts)} values for {len(tree.classes)} classes")
-        return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights)
+        because = self.text(found, "because", place) if "because" in found else ""
+        return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights, because=because)
 
     def number_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
-        self.only(found, {"predict", "rows", "exact"}, place)
+        self.only(found, {"predict", "rows", "exact", "curve", "slopes"}, place)
         exact = tuple(self.exact(item, f"{place}.exact") for item in self.list(found, "exact", place))
         if len(exact) != len(tree.outputs):
             self.refuse(f"{place}.exact", f"has {len(exact)} values for {len(tree.outputs)} outputs")
@@ -206,7 +215,31 @@ class _Reader:
         given = found["predict"]
         if (tuple(given) if isinstance(given, list) else given) != prediction:
             self.refuse(f"{place}.predict", "is not the number that `exact` gives")
-        return TreeLeaf(prediction, self.count(found.get("rows", 0), f"{place}.rows"), exact=exact)
+        curve = tuple(self.point(item, f"{place}.curve") for item in self.list(found, "curve", place, ()))
+        slopes = self.slopes(found.get("slopes", {}), tree, f"{place}.slopes")
+        rows = self.count(found.get("rows", 0), f"{place}.rows")
+        return TreeLeaf(prediction, rows, exact=exact, slopes=slopes, curve=curve)
+
+    def slopes(self, value: Any, tree: TreeData, place: str) -> tuple[tuple[str, float], ...]:
+        """Columns and what one unit of each adds to the prediction."""
+        found = self.object(value, place)
+        numbers = {field.name for field in tree.fields if not field.levels}
+        for name, slope in found.items():
+            if name not in numbers:
+                self.refuse(place, f"names `{name}`, which is not among the columns of numbers of the tree")
+            if not _is_number(slope):
+                self.refuse(place, f"holds {brief(slope)}, not a number")
+        if found and tree.task != "numbers":
+            self.refuse(place, "belongs to a tree that predicts a number")
+        return tuple((name, float(slope)) for name, slope in found.items())
+
+    def point(self, value: Any, place: str) -> tuple[float, float]:
+        """A time, and the share that survives it."""
+        if not isinstance(value, (list, tuple)) or len(value) != 2 or not all(map(_is_number, value)):
+            self.refuse(place, f"holds {brief(value)}, not a time and a share")
+        if not 0 <= value[1] <= 1:
+            self.refuse(place, f"holds the share {brief(value[1])}, which is not between 0 and 1")
+        return float(value[0]), float(value[1])
 
     def object(self, value: Any, place: str) -> Mapping[str, Any]:
         if not isinstance(value, Mapping):

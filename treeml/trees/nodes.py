@@ -5,16 +5,16 @@ Routing, drawing, JSON and the exports work on this data; `Tree` (`treeml.trees.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
 
-KINDS = ("is true", "at most", "is", "among", "missing")
+KINDS = ("is true", "at most", "is", "among", "branch", "missing")
 TASKS = ("classes", "numbers", "clusters")
 
 
@@ -22,9 +22,9 @@ TASKS = ("classes", "numbers", "clusters")
 class TreeTest:
     """A yes-or-no question about one column.
 
-    `values` holds the threshold of "at most", the level of "is" and "is true", the levels of "among", and nothing for
-    "missing". A row whose value is missing answers yes if `missing_yes` is set; a level that did not occur in the
-    training data answers no.
+    `values` holds the threshold of "at most", the level of "is", "is true" and "branch", the levels of "among", and
+    nothing for "missing". A "branch" is one of the branches of a node that has one for each level (`fan`). A row whose
+    value is missing answers yes if `missing_yes` is set; a level that did not occur in the training data answers no.
     """
 
     column: str
@@ -56,6 +56,17 @@ class TreeTest:
                 return f"{column} is not missing"
         return f"{column} is not {_labels_shown(self.values[:1])}"
 
+    def answer_text(self, answer: bool, has_gaps: bool = True) -> str:
+        """What an answer says about the column, without its name: `<= 40`, `is not F`."""
+        fact = str(self) if answer else self.negated(has_gaps)
+        short = fact.removeprefix(f"{shown(self.column)} ")
+        if self.kind == "among":
+            named = [shown(label_text(value), 16) for value in self.values]
+            few = named if len(named) <= 3 else [*named[:2], f"{len(named) - 2} more"]
+            short = f"{'' if answer else 'not '}among {', '.join(few)}"
+            return f"{short} or missing" if answer and self.missing_yes else short
+        return f"{short.removesuffix(' or is missing')} or missing" if short.endswith(" or is missing") else short
+
 
 def _labels_shown(values: Sequence[Any]) -> str:
     return ", ".join(shown(label_text(value)) for value in values)
@@ -70,6 +81,9 @@ class TreeLeaf:
     counts: tuple[int, ...] = ()  # rows of every class
     weights: tuple[Fraction, ...] = ()  # weight of every class
     exact: tuple[Fraction, ...] = ()  # the prediction as exact numbers; () for classes
+    slopes: tuple[tuple[str, float], ...] = ()  # of a linear leaf: add these multiples of columns to the prediction
+    because: str = ""  # the requirement or goal that makes it predict against its majority, if one does
+    curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +96,64 @@ class Branch:
 
 
 Node = TreeLeaf | Branch
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One way out of a branch, and what is true of the rows that take it."""
+
+    node: Node
+    fact: str  # `age > 40`
+    short: str  # `> 40`
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """A node with one branch for each level of a column: the levels asked for, and the branch of all other values."""
+
+    column: str
+    branches: tuple[tuple[TreeTest, Node], ...]
+    rest: Node
+
+
+def fan(node: Branch) -> Fan | None:
+    """The branches of a node that has one for each level; None for a yes-or-no question.
+
+    Such a node is kept as a chain of questions down the no sides, one for each branch but the last, so that routing
+    and exports need not know about it. The chain is one split, and one level of depth.
+    """
+    if node.test.kind != "branch":
+        return None
+    column, branches = node.test.column, [(node.test, node.yes)]
+    rest = node.no
+    while isinstance(rest, Branch) and rest.test.column == column and rest.test.kind in ("branch", "missing"):
+        branches.append((rest.test, rest.yes))
+        rest = rest.no
+    return Fan(column, tuple(branches), rest)
+
+
+def sides(node: Branch) -> tuple[Node, ...]:
+    """The subtrees below a node: two for a question, and one for each branch of a fan."""
+    found = fan(node)
+    return (node.yes, node.no) if found is None else (*(side for _, side in found.branches), found.rest)
+
+
+def without_other_branches(path: Sequence[tuple[TreeTest, bool]]) -> list[tuple[TreeTest, bool]]:
+    """A path without the branches of a node that were not taken, if the one that was taken has a name."""
+    return [
+        (test, answer)
+        for place, (test, answer) in enumerate(path)
+        if answer
+        or test.kind not in ("branch", "missing")
+        or not any(said and _excludes(other, test) for other, said in path[place + 1 :])
+    ]
+
+
+def _excludes(branch: TreeTest, other: TreeTest) -> bool:
+    """Does a row that takes this branch answer no to the other test?"""
+    if branch.kind != "branch" or branch.column != other.column or branch.missing_yes:
+        return False
+    return not {label_text(value) for value in branch.values} & {label_text(value) for value in other.values}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +200,12 @@ class TreeData:
             node, depth = todo.pop()
             deepest = max(deepest, depth)
             if isinstance(node, Branch):
-                todo += [(node.no, depth + 1), (node.yes, depth + 1)]
+                todo += [(side, depth + 1) for side in sides(node)]
         return deepest
 
     @property
     def splits(self) -> int:
-        """The number of splits: one less than the number of leaves.
+        """The number of splits: one less than the number of leaves. A node with k branches counts k - 1.
 
         >>> tree.splits
         2
@@ -179,6 +251,66 @@ class TreeData:
             else:
                 todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
 
+    def sides(self, node: Node) -> tuple[Side, ...]:
+        """The ways out of a node, in the order in which they are drawn; none for a leaf.
+
+        >>> [side.fact for side in tree.sides(tree.root)]
+        ['age <= 40', 'age > 40']
+        """
+        if isinstance(node, TreeLeaf):
+            return ()
+        found = fan(node)
+        if found is not None:
+            named = (Side(side, str(test), test.answer_text(True)) for test, side in found.branches)
+            rest = self._rest_text(found)
+            short = rest if rest == "other" else f"is {rest}"
+            return (*named, Side(found.rest, f"{shown(found.column)} is {rest}", short))
+        test, gaps = node.test, self.may_miss(node.test.column)
+        return (
+            Side(node.yes, str(test), test.answer_text(True, gaps)),
+            Side(node.no, test.negated(gaps), test.answer_text(False, gaps)),
+        )
+
+    def with_leaves(self, leaves: Mapping[int, TreeLeaf]) -> Self:
+        """The same tree with other leaves at some places of `leaves`.
+
+        >>> tree.with_leaves({0: tree.leaves[1]}).leaves[0] == tree.leaves[1]
+        True
+        """
+        places = iter(range(len(self.leaves)))
+
+        def copied(node: Node) -> Node:
+            if isinstance(node, TreeLeaf):
+                return leaves.get(next(places), node)
+            yes = copied(node.yes)
+            return Branch(node.test, yes, copied(node.no))
+
+        return replace(self, root=copied(self.root))
+
+    def may_miss(self, column: str) -> bool:
+        """Can a value of this column be missing when it is tested? A column whose gaps are filled has none.
+
+        >>> tree.may_miss("age")
+        False
+        """
+        return any(field.name == column and field.missing and field.fill is None for field in self.fields)
+
+    def _rest_text(self, found: Fan) -> str:
+        """The levels without a branch of their own; "other" if there are many."""
+        asked = {label_text(value) for test, _ in found.branches for value in test.values}
+        field = next((field for field in self.fields if field.name == found.column), None)
+        levels = [level for level in field.levels if label_text(level) not in asked] if field is not None else []
+        return _labels_shown(levels) if 0 < len(levels) < 3 else "other"
+
+    @property
+    def predicted(self) -> str:
+        """The name of what a leaf predicts: the target, or another number about it; empty for clusters.
+
+        >>> tree.predicted
+        'disease'
+        """
+        return self.outputs[0] if self.task == "numbers" and len(self.outputs) == 1 else self.target
+
     def prediction_text(self, leaf: TreeLeaf) -> str:
         """The prediction of a leaf as text for people: long labels and names are shortened.
 
@@ -188,7 +320,10 @@ class TreeData:
         if self.task == "classes":
             return shown(label_text(leaf.prediction))
         if self.task == "numbers":
-            return rounded_text(leaf.prediction)
+            text = rounded_text(leaf.prediction)
+            for name, slope in leaf.slopes:
+                text += f" {'-' if slope < 0 else '+'} {rounded_text(abs(slope))} * {shown(name)}"
+            return text
         return ", ".join(
             f"{shown(name)} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)
         )
@@ -201,6 +336,16 @@ def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]
         if total:
             return tuple(Fraction(amount) / total for amount in amounts)
     return tuple(Fraction(int(label == leaf.prediction)) for label in classes)
+
+
+def overruled_class(leaf: TreeLeaf, classes: Sequence[Any]) -> int | None:
+    """The number of the class with the largest share in a leaf, if the leaf predicts a class with a smaller share."""
+    if not classes or not leaf.rows or not (leaf.weights or leaf.counts):
+        return None
+    shares = class_shares(leaf, classes)
+    largest = max(shares)
+    predicted = next((number for number, label in enumerate(classes) if label == leaf.prediction), None)
+    return None if predicted is None or shares[predicted] == largest else shares.index(largest)
 
 
 def number_text(value: Any) -> str:

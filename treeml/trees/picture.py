@@ -1,6 +1,6 @@
 """An SVG drawing of this package -> PNG or PDF, by matplotlib.
 
-The drawings of `drawing.py` use few elements of SVG, and each is drawn here as the browser draws it. So there is one
+The drawings of `svg.py` use few elements of SVG, and each is drawn here as the browser draws it. So there is one
 layout for all forms, and a picture needs no browser. An element that is not known here raises ValueError.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 from xml.etree import ElementTree
 
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 SCALE = 2  # pixels of a PNG per unit of the drawing, for sharp text on dense screens
 MOST_PIXELS = 30_000  # of a side, beyond which the picture is drawn smaller
 POINTS = 72  # per inch, the unit of fonts
+OTHER_SCRIPTS = (
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Source Han Sans",
+    "WenQuanYi Zen Hei",
+    "Hiragino Sans",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+)
 _STEP = re.compile(r"([MLHVCZ])([^MLHVCZ]*)")
 _INHERITED = ("font-size", "font-weight", "fill", "stroke", "scale")
 _SILENT = ("title", "desc", "style")
@@ -40,12 +53,21 @@ def draw_picture(svg: str, form: str) -> bytes:
         ) from error
     width, height = drawing_size(svg)
     figure = Figure(figsize=(width / POINTS, height / POINTS), facecolor="white")
-    draw_on(figure.add_axes((0, 0, 1, 1)), svg)
     made = BytesIO()
     dots = min(POINTS * SCALE, POINTS * MOST_PIXELS / max(width, height))
-    with rc_context({"pdf.fonttype": 42}):
+    with rc_context({"pdf.fonttype": 42, "font.family": _fonts()}), catch_warnings():
+        # A letter that no installed font has is drawn as a box; a warning per letter would say it in many lines.
+        filterwarnings("ignore", message="Glyph .* missing from font")
+        draw_on(figure.add_axes((0, 0, 1, 1)), svg)
         figure.savefig(made, format=form, dpi=dots, metadata={"CreationDate": None} if form == "pdf" else None)
     return made.getvalue()
+
+
+def _fonts() -> list[str]:
+    """matplotlib's own font, then installed ones that have the letters of other scripts."""
+    from matplotlib.font_manager import get_font_names
+
+    return ["DejaVu Sans", *(name for name in OTHER_SCRIPTS if name in set(get_font_names()))]
 
 
 def drawing_size(svg: str) -> tuple[float, float]:

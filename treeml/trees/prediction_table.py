@@ -14,7 +14,7 @@ from treeml.data.table import Table, label_text, plain_columns
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares
+from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares, without_other_branches
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ def predict_file(model: Tree | Forest, rows: Path, wanted: WantedColumns, *, kee
     if taken:
         raise DataError(_taken(taken[0], rows))
     return original.hstack(frame)
+
+
+def read_rows(model: Tree | Forest, path: Path) -> dict[str, Any]:
+    """The columns of a file, with those that the model tests read as it needs them."""
+    return plain_columns(load(path, _types(model)))
 
 
 def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wanted: WantedColumns) -> Columns:
@@ -100,8 +105,7 @@ def _types(model: Tree | Forest) -> dict[str, ColumnSpec]:
 
 
 def _facts(tree: Tree, path: Path_) -> list[str]:
-    gaps = {field.name for field in tree.fields if field.missing}
-    return [str(test) if answer else test.negated(test.column in gaps) for test, answer in path]
+    return [str(test) if answer else test.negated(tree.may_miss(test.column)) for test, answer in path]
 
 
 def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
@@ -119,6 +123,7 @@ def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
 
 def _without_looser(path: Path_) -> list[tuple[TreeTest, bool]]:
     """The path without thresholds that a later one on the same column makes redundant: age > 40 before age > 50."""
+    path = tuple(without_other_branches(path))
     return [
         (test, answer)
         for place, (test, answer) in enumerate(path)

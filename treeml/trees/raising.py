@@ -8,7 +8,7 @@ the counts differ from those of the solved problem.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.conditions import cluster_targets
+from treeml.data.hazards import survival_times, surviving
+from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import ChosenLoss, chosen_loss
 from treeml.problem import tree as nodes
@@ -40,10 +42,12 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     target = dataset.target.name if dataset.target is not None else ""
     apart = {target, dataset.spec.weight_column or dataset.table.weight}
     outputs = leaf_outputs(dataset) if task != "classes" else ()
-    fields = {name: field_of(dataset, name) for name in dict.fromkeys(test.column for test in asked.values())}
+    models = () if dataset.linear is None else dataset.linear.names
+    tested = (test.column for test in asked.values())
+    fields = {name: field_of(dataset, name) for name in dict.fromkeys((*tested, *models))}
     inputs = dataset_inputs(tuple(fields.values()), dataset).columns
     ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # leaves with their rows, the yes side first
-    used: set[str] = set()
+    used: set[str] = set(models)
 
     def pruned(part: nodes.Node, rows: NDArray[np.intp]) -> _Pruned:
         """The subtree without splits that have an empty side; a leaf is its number in `ends`."""
@@ -75,7 +79,7 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
         tuple(output.name for output in outputs),
         # A test that was removed, because all rows give the same answer, needs no column.
         tuple(field for name, field in fields.items() if name in used),
-        tuple(name for name in dataset.table.columns if name not in apart),
+        tuple([name for name in dataset.table.columns if name not in apart]),
     )
 
 
@@ -117,6 +121,8 @@ def leaf_outputs(dataset: Dataset) -> tuple[LeafOutput, ...]:
         named = zip(loss.columns, targets.T, strict=True)
         return tuple(LeafOutput(name, values, scale, loss.kind, loss.level) for name, values in named)
     name = dataset.target.name if dataset.target is not None else ""
+    if loss.kind == "hazard":
+        name = "relative hazard"
     return tuple(LeafOutput(name, values, dataset.target_scale, loss.kind, loss.level) for values in dataset.targets.T)
 
 
@@ -250,7 +256,24 @@ def _number_leaves(
     leaves = []
     columns = [output.constants(dataset.weight, reached, len(ends)) for output in outputs]
     counts = dataset.rows_in(reached, len(ends)).tolist()
+    if dataset.linear is not None:
+        return _linear_leaves(dataset.linear, ends, counts)
     for count, *exact in zip(counts, *columns, strict=True):
         numbers = tuple(map(float, exact))
         leaves.append(TreeLeaf(numbers if task == "clusters" else numbers[0], count, exact=tuple(exact)))
+    if dataset.spec.observed is not None:
+        times, observed = survival_times(dataset)
+        return [
+            replace(leaf, curve=surviving(times[rows], observed[rows])) for leaf, rows in zip(leaves, ends, strict=True)
+        ]
+    return leaves
+
+
+def _linear_leaves(columns: LinearColumns, ends: Sequence[NDArray[np.intp]], counts: Sequence[int]) -> list[TreeLeaf]:
+    """Rows of leaves -> leaves with linear models."""
+    leaves = []
+    for rows, count in zip(ends, counts, strict=True):
+        line = fitted(columns, rows)
+        slopes = tuple(zip(columns.names, line.slopes, strict=True))
+        leaves.append(TreeLeaf(line.intercept, count, exact=(Fraction(line.intercept),), slopes=slopes))
     return leaves

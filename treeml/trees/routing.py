@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest
+from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest, fan, sides
 
 MISSING, UNKNOWN = -1, -2
 EXACT = 2**53  # beyond this, not every integer is a float64
@@ -73,6 +73,44 @@ def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
             yes = answers(node.test, column, rows)
             todo += [(node.no, rows[~yes]), (node.yes, rows[yes])]
     return reached
+
+
+def row_sides(tree: TreeData, row: Any) -> tuple[int, ...]:
+    """The sides that one row takes, as places in `TreeData.sides`. A dict only needs the columns on its path."""
+    inputs = None if isinstance(row, Mapping) else read_inputs(tree, row)
+    if inputs is not None and inputs.rows != 1:
+        raise ValueError(f"a path is that of one row, not of {inputs.rows}")
+    fields = {field.name: field for field in tree.fields}
+    taken: list[int] = []
+    node = tree.root
+    while isinstance(node, Branch):
+        name = node.test.column
+        column = inputs.columns[name] if inputs is not None else _values_of_row(fields[name], row)
+        taken.append(int(side_numbers(node, column, np.zeros(1, dtype=np.intp))[0]))
+        node = sides(node)[taken[-1]]
+    return tuple(taken)
+
+
+def side_numbers(node: Branch, column: Values, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Of each of these rows, the place in `TreeData.sides` of the side that it takes."""
+    found = fan(node)
+    tests = [node.test] if found is None else [test for test, _ in found.branches]
+    taken = np.full(len(rows), len(tests), dtype=np.intp)
+    for place, test in reversed(list(enumerate(tests))):
+        taken[answers(test, column, rows)] = place
+    return taken
+
+
+def _values_of_row(field: Field, row: Mapping[str, Any]) -> Values:
+    if field.name not in row:
+        note = f"give it, or None if it is missing; the row has {_listed(row) or 'nothing'}"
+        _refuse("D471", f"the row has no `{field.name}`", "the tree asks about it on the way of this row", note)
+    value = row[field.name]
+    if _is_column(value):
+        if len(value) != 1:
+            raise ValueError(f"a path is that of one row, and `{field.name}` has {len(value)} values")
+        value = value[0]
+    return _values(field, [value])
 
 
 def answers(test: TreeTest, column: Values, rows: NDArray[np.intp] | None = None) -> NDArray[np.bool_]:

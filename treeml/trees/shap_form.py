@@ -111,6 +111,8 @@ def to_shap(tree: TreeData) -> ShapTree:
     >>> to_shap(tree).feature_names
     ['age', 'sex is F']
     """
+    if any(leaf.slopes for leaf in tree.leaves):
+        raise ValueError("the leaves of this tree are linear models, and shap explains trees with one number per leaf")
     return ShapTree(tree)
 
 

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from treeml.data.table import listed
 from treeml.lang.display import readable_json, shown
 from treeml.system.writing import replace_file
-from treeml.trees.drawing import draw_dot, draw_svg, draw_text
+from treeml.trees.drawing import draw_dot, draw_text
 from treeml.trees.html import tree_html
 from treeml.trees.json_form import read_tree, read_tree_file, write_tree
 from treeml.trees.nodes import TreeData, class_shares
-from treeml.trees.routing import read_inputs, route
+from treeml.trees.routing import read_inputs, route, row_sides
+from treeml.trees.svg import draw_svg
+from treeml.trees.views import view_of
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,11 @@ class Tree(TreeData):
     >>> tree.predict({"age": [30, 60], "sex": ["F", "M"]})
     array(['no', 'yes'], dtype='<U3')
     >>> print(tree)
-    age <= 40?
-    ├─ yes: disease = no  [5 rows (50% of all): no 80%, yes 20%]
-    └─ no:  sex is F?
-            ├─ yes: disease = no  [2 rows (20% of all): no 100%]
-            └─ no:  disease = yes  [3 rows (30% of all): yes 66.7%, no 33.3%]
+    predict disease
+    ├─ age <= 40: disease = no  [5 rows (50% of all): no 80%, yes 20%]
+    └─ age > 40
+       ├─ sex is F: disease = no  [2 rows (20% of all): no 100%]
+       └─ sex is not F: disease = yes  [3 rows (30% of all): yes 66.7%, no 33.3%]
     """
 
     def apply(self, data: Any) -> NDArray[np.intp]:
@@ -55,7 +57,14 @@ class Tree(TreeData):
         array(['no', 'yes'], dtype='<U3')
         """
         predictions = [leaf.prediction for leaf in self.leaves]
-        return np.array(predictions, dtype=_type_of(self.classes))[self.apply(data)]
+        inputs = read_inputs(self, data)
+        reached = route(self, inputs)
+        predicted = np.array(predictions, dtype=_type_of(self.classes))[reached]
+        if any(leaf.slopes for leaf in self.leaves):
+            for name in dict.fromkeys(name for leaf in self.leaves for name, _ in leaf.slopes):
+                slopes = np.array([dict(leaf.slopes).get(name, 0.0) for leaf in self.leaves])
+                predicted = predicted + slopes[reached] * inputs.columns[name].values
+        return predicted
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:
         """For each row the share, by weight, of every class in its leaf; columns are in the order of `classes`.
@@ -78,8 +87,7 @@ class Tree(TreeData):
         if len(reached) != 1:
             raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
         path, leaf = list(self.paths())[int(reached[0])]
-        gaps = {field.name for field in self.fields if field.missing}
-        facts = [str(test) if answer else test.negated(test.column in gaps) for test, answer in path]
+        facts = [str(test) if answer else test.negated(self.may_miss(test.column)) for test, answer in path]
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
     def to_json(self) -> dict[str, Any]:
@@ -126,21 +134,38 @@ class Tree(TreeData):
         size = f"{len(self.leaves)} {'leaf' if len(self.leaves) == 1 else 'leaves'}, depth {self.depth}"
         return f"<Tree{subject}: {size}{tests}>"
 
-    def to_dot(self) -> str:
-        """The tree in the language of Graphviz.
+    def to_text(self, row: Any = None) -> str:
+        """The tree as lines of text; the lines on the path of `row` are marked.
+
+        >>> print(tree.to_text({"age": 60, "sex": "M"}))
+        predict disease
+        ├─ age <= 40: disease = no  [5 rows (50% of all): no 80%, yes 20%]
+        └▶ age > 40
+           ├─ sex is F: disease = no  [2 rows (20% of all): no 100%]
+           └▶ sex is not F: disease = yes  [3 rows (30% of all): yes 66.7%, no 33.3%]
+        """
+        return draw_text(self, None if row is None else row_sides(self, row))
+
+    def to_dot(self, row: Any = None) -> str:
+        """The tree in the language of Graphviz; the path of `row` is drawn thick and blue.
 
         >>> tree.to_dot().splitlines()[0]
         'digraph tree {'
         """
-        return draw_dot(self)
+        return draw_dot(self, None if row is None else row_sides(self, row))
 
-    def to_svg(self) -> str:
+    def to_svg(self, row: Any = None, data: Any = None) -> str:
         """The tree as an SVG drawing that needs no other file.
+
+        The path of `row` is drawn thick and blue. With `data`, every node shows how those rows spread over the tested
+        column, by class if `data` has the target.
 
         >>> tree.to_svg()[:4]
         '<svg'
+        >>> tree.to_svg(row={"age": 60, "sex": "M"}).count('class="leaf path"')
+        1
         """
-        return draw_svg(self)
+        return draw_svg(self, view_of(self, row, data))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

@@ -29,6 +29,9 @@ from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving import long_run
+from treeml.solving.choice import lower
+from treeml.solving.options import RunOptions
+from treeml.solving.pipeline import prepare
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem
 
 SEEDS = range(150)
@@ -223,8 +226,7 @@ def test_multipliers_find_trees_that_meet_coupled_requirements(seed: int) -> Non
 
 
 def test_a_spec_without_a_back_end_has_company_and_a_named_one_has_none() -> None:
-    from treeml.solving.choice import lower, plan
-    from treeml.solving.pipeline import prepare
+    from treeml.solving.choice import plan
 
     rows, classes = np.array([[0], [1]] * 3), np.array([0, 1] * 3)
     texts = {"": True, "solve with native": False, "solve threads 1": False}
@@ -289,3 +291,28 @@ def test_a_run_that_is_out_of_time_at_once_still_has_a_tree_with_a_split(monkeyp
     answer = accompanied(replace(planned, steps=(), backend=waiting), NO_LIMITS)
     assert isinstance(answer.tree, Split)
     assert answer.status is Status.FEASIBLE
+
+
+def test_the_companion_goes_on_from_a_tree_of_the_exact_search() -> None:
+    problem, trees = xor(), list[Node]()
+    search = Anytime(problem, trees.append, lambda: False, 0, lambda: BEST)
+    grown = search.borrowed()
+    assert grown is not None
+    assert evaluate_goals(problem, grown.node()) == (0,)
+    assert search.borrowed() is None  # it is not new
+
+
+def test_the_numeric_kernel_shares_its_trees() -> None:
+    random = np.random.default_rng(3)
+    values, labels = random.normal(size=(1500, 6)), random.integers(0, 2, 1500)
+    model = tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= 5)
+    dataset, request = prepare(model, values, labels, RunOptions(within=0.5))
+    planned = native(lower(dataset, request).form(numeric=True).problem)
+    assert planned is not None
+    shared: list[Node] = []
+    answer = run(planned, Limits(deadline=Deadline.after(0.5), share=shared.append))
+    reached = [evaluate_goals(planned.problem, tree) for tree in shared]
+    assert reached
+    assert reached == sorted(reached, reverse=True)
+    assert answer.objective is not None
+    assert answer.objective <= reached[-1]

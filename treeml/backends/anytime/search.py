@@ -71,9 +71,16 @@ class Anytime:
     """The search; `offer` is told every tree that is better than all before."""
 
     def __init__(
-        self, problem: Problem, offer: Callable[[Node], object], is_over: Callable[[], bool], seed: int = 0
+        self,
+        problem: Problem,
+        offer: Callable[[Node], object],
+        is_over: Callable[[], bool],
+        seed: int = 0,
+        heard: Callable[[], Node | None] = lambda: None,
     ) -> None:
-        self.problem, self.offer, self.is_over = problem, offer, is_over
+        """`heard`: the best tree of another search that runs at the same time."""
+        self.problem, self.offer, self.is_over, self.heard = problem, offer, is_over, heard
+        self.taken: Node | None = None  # the last tree that was heard of and tried
         self.kernel = LocalKernel(problem, seed)
         self.splits = Splits(problem, self.kernel.objective)
         self.ahead, self.tests_ahead = self.kernel, None
@@ -117,10 +124,12 @@ class Anytime:
             yield first
             return
         self.keep(first)
+        yield self.borrowed()
         better = self.build(everybody, int(self.height), self.kernel.most_leaves, 0.0)
         yield first if better is None or better.value > first.value else better
         ranks = iter(self.splits.propose(everybody)[1:])
         while True:
+            yield self.borrowed()
             other = next(ranks, None)
             if other is not None:
                 yield self.split(everybody, int(self.height), self.kernel.most_leaves, other.test, 0.0)
@@ -137,6 +146,21 @@ class Anytime:
         self.looks = looks
         return first
 
+    def borrowed(self) -> GrownBranch | None:
+        """The best tree of another search, if it is new and better than all of this one."""
+        tree = self.heard()
+        if tree is None or tree is self.taken:
+            return None
+        self.taken = tree
+        grown = self.following(np.arange(self.problem.rows), int(self.height), self.kernel.most_leaves, tree)
+        return grown if grown is not None and (self.best is None or grown.value < self.best.value) else None
+
+    def following(self, rows: Rows, height: int, leaves: int | None, tree: Node) -> GrownBranch | None:
+        """A branch with the splits of a tree, and the last levels solved anew."""
+        if isinstance(tree, Leaf) or height <= EXACT:
+            return self.build(rows, height, leaves, 0.0)
+        return self.split(rows, height, leaves, tree.test, 0.0, followed=tree)
+
     def kicked(self, root: GrownBranch) -> GrownBranch | None:
         """The tree with one upper split replaced, whatever that costs."""
         upper = [path for path, branch in self.branches(root) if branch.height > EXACT + 1] or [()]
@@ -151,7 +175,7 @@ class Anytime:
         stale = 0
         while not self.ended:
             choices = [(path, branch) for path, branch in self.branches(root) if not self.is_done(branch)]
-            if not choices or stale > STALE * len(choices):
+            if not choices or stale > STALE * len(choices) or self.heard() is not self.taken:
                 return
             path, branch = choices[int(self.random.integers(len(choices)))]
             new = self.move(root, branch)
@@ -317,8 +341,10 @@ class Anytime:
         test: int,
         noise: float,
         like: tuple[GrownBranch, GrownBranch] | None = None,
+        followed: Split | None = None,
     ) -> GrownBranch | None:
-        """A branch with this split; the branches below are grown, or follow the splits of those they are `like`."""
+        """A branch with this split; the branches below are grown, or follow the splits of those they are `like`, or
+        of a tree."""
         goes = answers(self.problem, test, rows)
         if goes.all() or not goes.any() or height < 1:
             return None
@@ -329,7 +355,9 @@ class Anytime:
                 room = leaves - 1 if number == 0 else leaves - sides[0].leaves
                 room = max(1, room if number else leaves - leaves // 2)
             side = None
-            if like is not None:
+            if followed is not None:
+                side = self.following(part, height - 1, room, followed.no if number else followed.yes)
+            elif like is not None:
                 side = self.alike(part, height - 1, room, like[number])
             if side is None:
                 side = self.build(part, height - 1, room, noise)

@@ -30,12 +30,13 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, worth
-from treeml.backends.heuristics.pruning import leaf_labels, pruned
+from treeml.backends.heuristics.pruning import leaf_labels, parts, pruned
 from treeml.backends.heuristics.validated_pruning import PruningValidation, validated
 from treeml.problem.evaluate import evaluate_sum, meets
+from treeml.problem.fans import chain_order, chained, fan_tests, single_tests
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.tree import Leaf, Node
 
 NEVER = Deadline()
 PRUNINGS = ("goal", "complexity", "validated", "pessimistic", "description", "none")
@@ -55,6 +56,7 @@ class CartBackend(BackendBase):
         minimizes_depth=True,
         merges_rows=True,
         merges_tests=True,
+        branches=True,
         reports=True,
         carries=None,
         automatic=False,
@@ -118,9 +120,8 @@ def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None
 class _Growing:
     rows: Rows
     depth: int
-    test: int = -1  # -1 for a leaf
-    yes: int = -1
-    no: int = -1
+    tests: tuple[int, ...] = ()  # none for a leaf, one for a yes-or-no split, more for a node with several branches
+    sides: tuple[int, ...] = ()  # the nodes below: one for each test, and the rest
 
 
 @dataclass
@@ -133,7 +134,7 @@ class _Growth:
     nodes: list[_Growing] = field(default_factory=list)
     late: bool = False
     rows: Rows | None = None  # None: all rows of the problem
-    waiting: list[tuple[float, int, int]] = field(default_factory=list)  # (gain, node, test), the largest gain first
+    waiting: list[tuple[float, int, tuple[int, ...]]] = field(default_factory=list)  # (-gain, node, tests)
 
     def __post_init__(self) -> None:
         bounds = self.problem.bound_on
@@ -143,6 +144,9 @@ class _Growth:
         self.most_leaves: float = inf if leaves is None else float(leaves)
         self.least_support = max(self.support, 1 if support is None else -(-support.numerator // support.denominator))
         self.known: SplitCounts | None = evidence(self.problem)
+        self.fans = fan_tests(self.problem)
+        self.single = np.zeros(len(self.problem.tests), dtype=np.bool_)
+        self.single[single_tests(self.problem)] = True
 
     def grow(self) -> Stop:
         """Splits the most promising leaf repeatedly; returns why it stopped."""
@@ -152,13 +156,14 @@ class _Growth:
             while self.waiting and leaves < self.most_leaves:
                 if self.late:
                     break
-                _, number, test = heappop(self.waiting)
+                _, number, tests = heappop(self.waiting)
+                if leaves + len(tests) > self.most_leaves:
+                    continue
                 node = self.nodes[number]
-                answers = self.problem.bits[test][node.rows]
-                yes, no = self.add(node.rows[answers], node.depth + 1), self.add(node.rows[~answers], node.depth + 1)
-                # Both children exist before the node becomes a split, so that an interrupt leaves a valid tree.
-                node.yes, node.no, node.test = yes, no, test
-                leaves += 1
+                sides = tuple([self.add(part, node.depth + 1) for part in parts(self.problem, tests, node.rows)])
+                # All children exist before the node becomes a split, so that an interrupt leaves a valid tree.
+                node.sides, node.tests = sides, tests
+                leaves += len(tests)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         return Stop.TIME if self.late else Stop.FINISHED
@@ -179,27 +184,34 @@ class _Growth:
                 heappush(self.waiting, (-best[0], number, best[1]))
         return number
 
-    def best_split(self, rows: Rows) -> tuple[float, int] | None:
-        """The gain and the test of the best split with enough rows on both sides; None if no split qualifies."""
+    def best_split(self, rows: Rows) -> tuple[float, tuple[int, ...]] | None:
+        """The gain and the tests of the best split with enough rows on all sides; None if no split qualifies."""
         if self.known is None or len(self.problem.bits) == 0 or len(rows) < 2:
             return None
         answers = self.problem.bits if len(rows) == self.problem.rows else self.problem.bits[:, rows]
-        gain, impurity = worth(answers, rows, self.known, self.criterion)
+        fans = [answers[fan.start : fan.stop] for fan in self.fans]
+        gain, impurity = worth(answers, rows, self.known, self.criterion, fans)
         if impurity <= 1e-9:
             return None
         count = self.problem.count[rows]
         reached = answers @ count
-        allowed = (reached >= self.least_support) & (count.sum() - reached >= self.least_support)
+        allowed = (reached >= self.least_support) & (count.sum() - reached >= self.least_support) & self.single
+        sizes = [reached[fan.start : fan.stop] for fan in self.fans]
+        whole = [(size > 0).sum() > 1 and size[size > 0].min() >= self.least_support for size in sizes]
+        allowed = np.append(allowed, np.array(whole, dtype=np.bool_))
         if not allowed.any():
             return None
-        test = int(np.argmax(np.where(allowed, gain, -inf)))
-        return float(gain[test]), test
+        best = int(np.argmax(np.where(allowed, gain, -inf)))
+        if best < len(reached):
+            return float(gain[best]), (best,)
+        fan = self.fans[best - len(reached)]
+        return float(gain[best]), chain_order(self.problem, [(test, int(reached[test])) for test in fan])
 
     def tree(self) -> Node:
         return self.node(0) if self.nodes else Leaf(0 if self.problem.classes else -1)
 
     def node(self, number: int) -> Node:
         here = self.nodes[number]
-        if here.test < 0:
+        if not here.tests:
             return Leaf(leaf_labels(self.problem, [here.rows])[0])
-        return Split(here.test, self.node(here.yes), self.node(here.no))
+        return chained(here.tests, [self.node(side) for side in here.sides])

@@ -7,7 +7,7 @@ floating point suffices.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,31 +51,45 @@ def evidence(problem: Problem) -> SplitCounts | None:
     return None
 
 
-def worth(answers: NDArray[np.bool_], rows: Rows, known: SplitCounts, criterion: str) -> tuple[Floats, float]:
-    """The gain of every test's split of the rows, and the impurity of the rows."""
+def worth(
+    answers: NDArray[np.bool_],
+    rows: Rows,
+    known: SplitCounts,
+    criterion: str,
+    fans: Sequence[NDArray[np.bool_]] = (),
+) -> tuple[Floats, float]:
+    """The gain of every test's split of the rows, then of every fan's, and the impurity of the rows.
+
+    A fan is given by its branches x rows: does the row belong to the branch?
+    """
     if known.loss is not None:
-        return _loss_worth(answers, rows, known.loss)
+        return _loss_worth(answers, rows, known.loss, fans)
     assert known.classes is not None
     weights = known.classes[rows]
     total = weights.sum(axis=0)
-    yes = answers @ weights
-    no = total - yes
-    return CRITERIA[criterion](yes, no, total), _gini(total)
+    sides = np.zeros((max([2, *map(len, fans)]), len(answers) + len(fans), len(total)))
+    sides[0, : len(answers)] = answers @ weights
+    sides[1, : len(answers)] = total - sides[0, : len(answers)]
+    for number, fan in enumerate(fans, len(answers)):
+        sides[: len(fan), number] = fan @ weights
+    return CRITERIA[criterion](sides, total), _gini(total)
 
 
-def _gini_gain(yes: Floats, no: Floats, total: Floats) -> Floats:
-    return np.asarray(_gini(total) - _gini(yes) - _gini(no))
+# Each criterion takes the weight of every class in every side of every split: sides x splits x classes.
 
 
-def _entropy_gain(yes: Floats, no: Floats, total: Floats) -> Floats:
-    return np.asarray(_entropy(total) - _entropy(yes) - _entropy(no))
+def _gini_gain(sides: Floats, total: Floats) -> Floats:
+    return np.asarray(_gini(total) - _gini(sides).sum(axis=0))
 
 
-def _gain_ratio(yes: Floats, no: Floats, total: Floats) -> Floats:
-    """The gain divided by the entropy of the split itself, for tests of at least average gain."""
-    gain = _entropy_gain(yes, no, total)
-    sides = np.stack([yes.sum(axis=-1), no.sum(axis=-1)], axis=-1)
-    split = _entropy(sides)
+def _entropy_gain(sides: Floats, total: Floats) -> Floats:
+    return np.asarray(_entropy(total) - _entropy(sides).sum(axis=0))
+
+
+def _gain_ratio(sides: Floats, total: Floats) -> Floats:
+    """The gain divided by the entropy of the split itself, for splits of at least average gain."""
+    gain = _entropy_gain(sides, total)
+    split = _entropy(np.moveaxis(sides.sum(axis=-1), 0, -1))
     useful = (split > 0) & (gain > 0)
     if not useful.any():
         return gain
@@ -84,8 +98,18 @@ def _gain_ratio(yes: Floats, no: Floats, total: Floats) -> Floats:
     return np.where(gain >= average - 1e-12, ratio, 0.0) * float(total.sum())
 
 
-def _twoing(yes: Floats, no: Floats, total: Floats) -> Floats:
-    """The product of the sides' shares, times the squared sum of the differences of their class shares."""
+def _twoing(sides: Floats, total: Floats) -> Floats:
+    """The product of the sides' shares, times the squared sum of the differences of their class shares.
+
+    It is defined for two sides. Of more, the best way to hold one side against the others counts.
+    """
+    if len(sides) == 2:
+        return _twoing_of_two(sides[0], sides[1], total)
+    whole = sides.sum(axis=0)
+    return np.asarray(np.max([_twoing_of_two(side, whole - side, total) for side in sides], axis=0))
+
+
+def _twoing_of_two(yes: Floats, no: Floats, total: Floats) -> Floats:
     left, right, whole = yes.sum(axis=-1), no.sum(axis=-1), total.sum()
     both = (left > 0) & (right > 0)
     safe_left, safe_right = np.where(both, left, 1.0), np.where(both, right, 1.0)
@@ -93,7 +117,7 @@ def _twoing(yes: Floats, no: Floats, total: Floats) -> Floats:
     return np.where(both, left * right * apart**2, 0.0) / (4 * max(float(whole), 1e-300))
 
 
-CRITERIA: Mapping[str, Callable[[Floats, Floats, Floats], Floats]] = {
+CRITERIA: Mapping[str, Callable[[Floats, Floats], Floats]] = {
     "gini": _gini_gain,
     "entropy": _entropy_gain,
     "gain_ratio": _gain_ratio,
@@ -116,9 +140,11 @@ def _entropy(weights: Floats) -> Any:
     return -(weights * logs).sum(axis=-1)
 
 
-def _loss_worth(answers: NDArray[np.bool_], rows: Rows, loss: Loss) -> tuple[Floats, float]:
+def _loss_worth(
+    answers: NDArray[np.bool_], rows: Rows, loss: Loss, fans: Sequence[NDArray[np.bool_]]
+) -> tuple[Floats, float]:
     weight = loss.weight[rows].astype(np.float64)
-    gain, impurity = np.zeros(len(answers)), 0.0
+    gain, impurity = np.zeros(len(answers) + len(fans)), 0.0
     for output in range(loss.targets.shape[1]):
         target = loss.targets[rows, output].astype(np.float64)
         # Centered first, because sums of squares of large numbers would cancel.
@@ -126,7 +152,8 @@ def _loss_worth(answers: NDArray[np.bool_], rows: Rows, loss: Loss) -> tuple[Flo
         of_sides = _squared_loss if loss.kind == "squared" else _pinball_loss
         level = float(loss.level) if loss.kind == "quantile" else 0.5
         whole = of_sides(np.ones((1, len(rows)), dtype=bool), target, weight, level)[0]
-        gain += whole - of_sides(answers, target, weight, level) - of_sides(~answers, target, weight, level)
+        split = of_sides(answers, target, weight, level) + of_sides(~answers, target, weight, level)
+        gain += whole - np.append(split, [of_sides(fan, target, weight, level).sum() for fan in fans])
         impurity += whole
     return gain, impurity
 

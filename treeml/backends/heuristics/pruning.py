@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.evaluate import meets
+from treeml.problem.fans import chained, children
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted, Sum
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.tree import Leaf, Node
 
 HALVINGS = 60  # of an interval of rates
 MOST_TERMS = 500  # of a continued fraction
@@ -67,14 +68,23 @@ def cut(node: Node, rows: Rows, problem: Problem, costs: Costs) -> tuple[Node, F
     """The best tree that cutting can produce, and its cost: bottom up, each subtree is compared with a leaf."""
     if isinstance(node, Leaf):
         return node, costs.leaf(rows, node.label)
-    answers = problem.bits[node.test][rows]
-    yes, cost_yes = cut(node.yes, rows[answers], problem, costs)
-    no, cost_no = cut(node.no, rows[~answers], problem, costs)
+    tests, sides = children(problem, node)
+    kept = [cut(side, part, problem, costs) for side, part in zip(sides, parts(problem, tests, rows), strict=True)]
     label = leaf_labels(problem, [rows])[0]
-    alone, together = costs.leaf(rows, label), cost_yes + cost_no + costs.split
+    alone, together = costs.leaf(rows, label), sum((cost for _, cost in kept), costs.split)
     if alone <= together:
         return Leaf(label), alone
-    return Split(node.test, yes, no), together
+    return chained(tests, [side for side, _ in kept]), together
+
+
+def parts(problem: Problem, tests: Sequence[int], rows: Rows) -> list[Rows]:
+    """The rows that pass each of the tests of a node first, and the rows that pass none."""
+    found = []
+    for test in tests:
+        answers = problem.bits[test][rows]
+        found.append(rows[answers])
+        rows = rows[~answers]
+    return [*found, rows]
 
 
 def _costs(problem: Problem, how: str, price: float, confidence: float) -> Costs | None:

@@ -16,7 +16,8 @@ from math import inf, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.heuristics.pruning import Rows, cut, goal_costs, keeping_bounds, leaf_labels
+from treeml.backends.heuristics.pruning import Rows, cut, goal_costs, keeping_bounds, leaf_labels, parts
+from treeml.problem.fans import children
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss, Predicted
 from treeml.problem.tree import Leaf, Node, Split
@@ -80,12 +81,12 @@ def _weakest(tree: Node, problem: Problem, rows: Rows) -> float:
         nonlocal found
         if isinstance(node, Leaf):
             return costs.leaf(inside, node.label), 1
-        answers = problem.bits[node.test][inside]
-        (yes, left), (no, right) = visit(node.yes, inside[answers]), visit(node.no, inside[~answers])
+        tests, sides = children(problem, node)
+        below = [visit(side, part) for side, part in zip(sides, parts(problem, tests, inside), strict=True)]
+        together, leaves = sum((cost for cost, _ in below), Fraction(0)), sum(leaves for _, leaves in below)
         alone = cut(Leaf(_label(problem, inside)), inside, problem, costs)[1]
-        saved = (alone - yes - no) / (left + right - 1)
-        found = min(found, float(saved) / len(rows))
-        return yes + no, left + right
+        found = min(found, float((alone - together) / (leaves - 1)) / len(rows))
+        return together, leaves
 
     visit(tree, rows)
     return found

@@ -121,7 +121,7 @@ class Shallower:
             whole = whole_instance(vertex, self.problem, self.classes, self.reach)
         if whole is not None:
             yield whole
-            if self.inner.weighs:
+            if self.inner.is_thorough:
                 return  # it covers every cut instance of this vertex
         for to_leaves in (True, False):
             for reduction in self.reductions:

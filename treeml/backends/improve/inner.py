@@ -11,12 +11,13 @@ import numpy as np
 
 from treeml.backends.contract import Backend, Deadline, Limits, Status, Stop
 from treeml.backends.improve.instance import LocalInstance
+from treeml.backends.improve.vertices import node_of_flat
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError
 from treeml.native import shallow
 from treeml.problem.problem import Bound, Feature, Problem, Test
-from treeml.problem.terms import Depth, Predicted, Sum
+from treeml.problem.terms import Depth, Predicted, Sum, WeightedDepth
 from treeml.problem.tree import Leaf, Node, Split
 
 WORDS_PER_SECOND = 15 * 10**7  # of the native search: its effort is counted, not timed, so that runs repeat
@@ -37,8 +38,12 @@ class Inner(Protocol):
     """Solves local instances. `levels` is the number of effort levels worth trying."""
 
     levels: int
-    weighs: bool  # respects the weights of classes? (otherwise it gets safe subtrees only)
+    is_thorough: bool  # does it search a whole subtree so well that parts of it need not be tried?
     failures: list[str]  # error messages of back-ends that failed
+
+    @property
+    def weighs(self) -> bool:
+        """Does it respect the weights of classes? Otherwise it gets safe subtrees only."""
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         """A tree for the instance that makes the whole tree shallower there, as shallow as it can find."""
@@ -51,6 +56,7 @@ class NativeInner:
     patience: float
     memory: int | None = None
     levels: int = len(SLACKS)
+    is_thorough: bool = True
     weighs: bool = True
     failures: list[str] = field(default_factory=list)  # stays empty: it runs no back-end
 
@@ -94,8 +100,12 @@ class ByBackend:
     limits: Limits
     patience: float
     levels: int = 1
-    weighs: bool = False
+    is_thorough: bool = False
     failures: list[str] = field(default_factory=list)  # error messages of back-ends that failed
+
+    @property
+    def weighs(self) -> bool:
+        return all("WeightedDepth" in backend.can.bounds for backend, _ in self.backends)
 
     def shallower(self, instance: LocalInstance, level: int, deadline: Deadline) -> LocalResult:
         tried = LocalResult(why="no back-end takes it")
@@ -109,14 +119,16 @@ class ByBackend:
         self, backend: Backend, options: Mapping[str, Any], instance: LocalInstance, deadline: Deadline
     ) -> LocalResult:
         best: Node | None = None
-        depth = instance.depth - 1
+        weights = (0,) * len(instance.weights) if instance.is_safe else instance.weights
+        depth = (instance.depth if instance.is_safe else instance.weighted_depth) - 1
+        start = _current(instance) if backend.can.starts else None
         while depth >= 0:
-            made = plan(local_problem(instance, depth), backend, options)
+            made = plan(local_problem(instance, depth, weights), backend, options)
             if not isinstance(made, Plan):
                 return LocalResult(best, why=made[0].because)
             until = Deadline(min(deadline.at, Deadline.after(self.patience).at))
             try:
-                answer = run(made, replace(self.limits, deadline=until, options=dict(options)))
+                answer = run(made, replace(self.limits, deadline=until, options=dict(options)), start)
             except (BackendError, MemoryError) as error:
                 # A solver that fails costs one round only: the tree stays as good as it was.
                 self.failures.append(f"{backend.name}: {error}")
@@ -127,16 +139,20 @@ class ByBackend:
                 proved = best is None and answer.status is Status.INFEASIBLE
                 return LocalResult(best, proved, "" if proved else answer.stop.value)
             best = _replacement(answer.tree, instance)
-            depth = _depth(answer.tree) - 1
+            depth = _depth(answer.tree, weights) - 1
         return LocalResult(best)
 
 
-def local_problem(instance: LocalInstance, depth: int) -> Problem:
-    """The instance as a problem of its own: any error-free tree of at most this depth."""
+def local_problem(instance: LocalInstance, depth: int, weights: tuple[int, ...] = ()) -> Problem:
+    """The instance as a problem of its own: any error-free tree of at most this depth, with weights of classes."""
     rows, classes = len(instance.rows), len(instance.weights)
     cost = np.ones((rows, classes), dtype=np.int64)
     cost[np.arange(rows), instance.labels] = 0
     one = Fraction(1)
+    least = min(weights, default=0)
+    limits = [Bound(Sum(((one, Depth()),)), "<=", Fraction(depth - least), "depth")]
+    if any(weight > least for weight in weights):
+        limits.append(Bound(Sum(((one, WeightedDepth(weights)),)), "<=", Fraction(depth), "weighted depth"))
     return Problem(
         features=tuple(
             Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(instance.tests))
@@ -145,10 +161,7 @@ def local_problem(instance: LocalInstance, depth: int) -> Problem:
         count=np.ones(rows, dtype=np.int64),
         classes=classes,
         goals=(),
-        bounds=(
-            Bound(Sum(((one, Predicted(cost)),)), "<=", Fraction(0), "errors"),
-            Bound(Sum(((one, Depth()),)), "<=", Fraction(depth), "depth"),
-        ),
+        bounds=(Bound(Sum(((one, Predicted(cost)),)), "<=", Fraction(0), "errors"), *limits),
         given_bits=instance.bits,
     )
 
@@ -167,11 +180,19 @@ def _replacement(tree: Node, instance: LocalInstance) -> Node:
     return built[id(tree)]
 
 
-def _depth(tree: Node) -> int:
+def _current(instance: LocalInstance) -> Node | None:
+    """The subtree as it is, over the tests of the instance, to begin a search near it; None if it has other tests."""
+    if instance.guide is None:
+        return None
+    return node_of_flat(instance.guide, [Leaf(label) for label in range(len(instance.weights))])
+
+
+def _depth(tree: Node, weights: tuple[int, ...]) -> int:
     deepest, todo = 0, [(tree, 0)]
     while todo:
         node, depth = todo.pop()
-        deepest = max(deepest, depth)
         if isinstance(node, Split):
             todo += [(node.yes, depth + 1), (node.no, depth + 1)]
+        else:
+            deepest = max(deepest, depth + weights[node.label])
     return deepest

@@ -9,6 +9,7 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
 if TYPE_CHECKING:
+    from treeml.backends.native.numeric_kernel import FlatTestTree
     from treeml.native.solver import Found
 
 STATUS = {
@@ -21,7 +22,7 @@ STOP = {"proved": Stop.PROVED, "time": Stop.TIME, "interrupted": Stop.INTERRUPTE
 STOP["enough"] = Stop.FINISHED
 
 
-def tree_of(found: Found, problem: Problem) -> Node:
+def tree_of(found: Found | FlatTestTree, problem: Problem) -> Node:
     """The tree that the solver found."""
     nodes: list[Node] = [Leaf(-1)] * len(found.test)
     for at in range(len(nodes) - 1, -1, -1):

@@ -17,6 +17,9 @@ from treeml.problem.terms import Leaves, Loss, Predicted, TestCost
 
 FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
 FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster than searching every column
+FEW_CELLS = 2048  # rows times columns: up to this many, sorting columns measured faster than making tests of them,
+SHALLOW = 3  # for trees of at most this depth,
+TINY_CUTS = 12  # and columns with more cuts than this
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
@@ -61,7 +64,9 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
     """One of the coupled kernels; options that only other kernels have are refused."""
     tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
     wanted = options.get("kernel", "auto")
-    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
+    foreign = {
+        kernel: sorted(set(options) - set(tables[kernel]) - own) if options else [] for kernel in COUPLED_KERNELS
+    }
     numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
     obstacle = coupled_obstacle(problem) if numeric else None
     if obstacle is not None:
@@ -137,20 +142,32 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
     """Whether the numeric kernel is the better one, and the sentence that says why."""
     from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
-    tests = len(problem.tests)
     if problem.given_bits is not None:
         return False, "the binary kernel runs: the columns are yes-or-no tests already"
-    if tests <= FEW_TESTS:
-        return False, f"the binary kernel runs: {tests:,} tests are few enough to count all their pairs"
-    obstacle = can_take(problem)
+    columns, tests = len(columns_of(problem)), len(problem.tests)
+    numeric, reason = prefer_numeric_for(tests, columns, problem.rows, problem.max_depth)
+    obstacle = can_take(problem) if numeric else None
     if obstacle is not None:
         return False, f"the binary kernel runs: the numeric one cannot, since {obstacle}"
-    columns = len(columns_of(problem))
-    if tests <= FEW_CUTS * columns:
-        return False, f"the binary kernel runs: {columns:,} columns have no more than {FEW_CUTS} cuts each on average"
-    return True, (
-        f"the numeric kernel runs: it takes {columns:,} columns as they are, and their {tests:,} cuts need no tests"
-    )
+    return numeric, reason
+
+
+def prefer_numeric_for(tests: int, columns: int, rows: int, depth: int | None) -> tuple[bool, str]:
+    """The same by size alone, if both kernels can take the problem."""
+    if is_numeric_better(tests, columns, rows, depth):
+        taken = f"it takes {columns:,} columns as they are, and their {tests:,} cuts need no tests"
+        return True, f"the numeric kernel runs: {taken}"
+    if tests <= FEW_TESTS:
+        return False, f"the binary kernel runs: {tests:,} tests are few enough to count all their pairs"
+    return False, f"the binary kernel runs: {columns:,} columns have no more than {FEW_CUTS} cuts each on average"
+
+
+def is_numeric_better(tests: int, columns: int, rows: int, depth: int | None) -> bool:
+    """Is the numeric kernel faster on problems of this size?"""
+    if tests > FEW_TESTS and tests > FEW_CUTS * columns:
+        return True
+    is_small = depth is not None and depth <= SHALLOW and rows * columns <= FEW_CELLS
+    return is_small and tests > TINY_CUTS * columns
 
 
 def option_tables() -> dict[str, dict[str, tuple[int, int, int, str]]]:

@@ -10,6 +10,7 @@ from treeml.backends.contract import Refusal
 from treeml.backends.native.coupled.task import limited_sums
 from treeml.backends.native.goals import at_most, kind, scaled_cost
 from treeml.backends.native.refusals import refusals as solver_refusals
+from treeml.problem.fans import has_fans
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted
 
@@ -22,6 +23,9 @@ BOUNDS = frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predi
 def listing_refusals(problem: Problem, style: str = "") -> Iterator[Refusal]:
     """Why the trees of a problem cannot be listed, in sentences."""
     found = [*_goal_refusals(problem), *_bound_refusals(problem, style)]
+    if has_fans(problem):
+        instead = "split by levels or by subsets"
+        found.append(Refusal("a column split by branches", "trees are listed over yes-or-no tests", instead))
     if not found:
         found = [*_size_refusals(problem)]
     yield from found

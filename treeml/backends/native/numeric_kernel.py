@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import inf, isfinite, lcm
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,15 @@ from treeml.backends.native.coded_columns import CodedColumns
 from treeml.native.numeric import NumericSolver, Outcome, options
 from treeml.native.solver import Found
 from treeml.problem.problem import Problem
+
+
+class FlatTestTree(NamedTuple):
+    """A tree over tests: node 0 is the root, the test of a leaf is -1."""
+
+    test: list[int]
+    left: list[int]
+    right: list[int]
+    label: list[int]
 
 
 class ThresholdSolver:
@@ -49,6 +58,7 @@ class ThresholdSolver:
         else:
             self._solver.costs(cost)
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
+        self.share: Callable[[FlatTestTree], None] | None = None  # told of every better tree while a search runs
 
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:
         """Passes on the fee of every column; returns how far rounding may be off, over all rows."""
@@ -106,7 +116,14 @@ class ThresholdSolver:
         self._solver.interrupt()
 
     def _watch(self, on_progress: Callable[[float, Any, Any], bool | None]) -> Callable[[float, Any, int], bool | None]:
+        shared: int | None = None
+
         def watch(seconds: float, value: int | None, bound: int) -> bool | None:
+            nonlocal shared
+            if self.share is not None and value is not None and (shared is None or value < shared):
+                shared, tree = value, self._solver.best_tree()
+                if tree is not None:
+                    self.share(FlatTestTree(*self.columns.to_tests(tree)))
             below = self._in_units(bound - self._slack)
             return on_progress(seconds, None if value is None else self._in_units(value), below)
 

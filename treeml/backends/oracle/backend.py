@@ -3,7 +3,8 @@
 Every other back-end is tested against this one, so the code is written to be obviously correct rather than fast. A tree
 is a leaf, or a test with a tree on either side, and the value of each term on a tree follows from its values on the two
 sides. So the possible outcomes of the trees over a set of rows are those of a leaf, and those of every pair of outcomes
-of the two sides of every test. An outcome may be dropped only if another is at least as good in every value.
+of the two sides of every test. A node with more branches is a chain of tests. An outcome may be dropped only if another
+is at least as good in every value.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.oracle.terms import recurrences_of, sums_over_leaves, value_of
+from treeml.problem.fans import chain_order, children, fan_tests, has_whole_fans, single_tests
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.shapes import groups
 from treeml.problem.terms import EVERY_TERM, Recurrence
@@ -53,6 +55,7 @@ class OracleBackend(BackendBase):
         minimizes_depth=True,
         merges_rows=True,
         merges_tests=True,
+        branches=True,
         starts=True,
         reports=True,
         explains=True,
@@ -142,6 +145,9 @@ class _Search:
         alike = _groups(self.problem)
         self.everything = (1 << len(alike)) - 1
         self.yes = _masks(self.problem, alike)
+        self.sizes = [sum(int(self.problem.count[row]) for row in rows) for rows in alike]
+        self.splits: list[tuple[int, ...]] = [(test,) for test in single_tests(self.problem)]
+        self.splits += [tuple(tests) for tests in fan_tests(self.problem)]
         self.recurrences: list[Recurrence] = recurrences_of(self.problem, alike)
         places = range(len(self.recurrences))
         self.exact = [place for place in places if self.recurrences[place].better == "same"]
@@ -155,7 +161,7 @@ class _Search:
 
     def offer_start(self, start: Node | None) -> None:
         """Take the start as the first incumbent, if it is a tree of the problem and meets the bounds."""
-        if start is not None:
+        if start is not None and has_whole_fans(self.problem, start):
             outcome = self.outcome_of(start, self.everything, frozenset())
             if outcome is not None:
                 self.consider([outcome])
@@ -163,20 +169,27 @@ class _Search:
     def outcome_of(self, node: Node, mask: int, tested: frozenset[int]) -> Outcome | None:
         if isinstance(node, Leaf):
             return self.leaf(mask, node.label) if mask and node.label in self.labels else None
-        yes = mask & self.yes[node.test]
+        tests, sides = children(self.problem, node)
         below = tested | ({self.problem.tests[node.test].feature} & self.priced)
-        left = self.outcome_of(node.yes, yes, below)
-        right = self.outcome_of(node.no, mask ^ yes, below)
-        return None if left is None or right is None else self.join(node.test, mask, tested, left, right)
+        masks = self.parts(tests, mask)
+        found = [self.outcome_of(side, part, below) for side, part in zip(sides, masks, strict=True)]
+        whole = found[-1]
+        for place in reversed(range(len(tests))):
+            side = found[place]
+            if side is None or whole is None:
+                return None
+            reached = sum(masks[place:])
+            whole = (self.chain if place else self.join)(tests[place], reached, tested, side, whole)
+        return whole
 
     def examine_all(self) -> None:
         """Like `outcomes` for all rows, but every outcome is considered at once, for an early incumbent."""
         self.check_time()
         self.consider([self.leaf(self.everything, label) for label in self.labels])
-        for test in range(len(self.yes)) if self.depth > 0 else ():
+        for tests in self.splits if self.depth > 0 else ():
             if self.best is not None and not self.problem.goals:
                 return
-            self.consider(self.split(test, self.everything, self.depth, frozenset()))
+            self.consider(self.split(tests, self.everything, self.depth, frozenset()))
 
     def consider(self, outcomes: list[Outcome]) -> None:
         improved = False
@@ -207,21 +220,39 @@ class _Search:
         key = (mask, depth, tested)
         if key not in self.known:
             found = [self.leaf(mask, label) for label in self.labels]
-            for test in range(len(self.yes)) if depth > 0 else ():
-                found += self.split(test, mask, depth, tested)
+            for tests in self.splits if depth > 0 else ():
+                found += self.split(tests, mask, depth, tested)
             self.known[key] = self.undominated(found)
             self.kept += len(self.known[key])
             if self.kept > self.most_outcomes:
                 raise _StoppedError(Stop.MEMORY)
         return self.known[key]
 
-    def split(self, test: int, mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
-        yes = mask & self.yes[test]
-        if yes in (0, mask):
+    def split(self, tests: tuple[int, ...], mask: int, depth: int, tested: frozenset[int]) -> list[Outcome]:
+        """The outcomes of all trees that split these rows by a test, or by all tests of a fan at once."""
+        below = tested | ({self.problem.tests[tests[0]].feature} & self.priced)
+        if len(tests) > 1:
+            tests = chain_order(self.problem, [(test, self.size(mask & self.yes[test])) for test in tests])
+        masks = self.parts(tests, mask)
+        if len(masks) < 2 or not all(masks):
             return []
-        below = tested | ({self.problem.tests[test].feature} & self.priced)
-        left, right = self.outcomes(yes, depth - 1, below), self.outcomes(mask ^ yes, depth - 1, below)
-        return self.undominated(self.join(test, mask, tested, *pair) for pair in product(left, right))
+        found = self.outcomes(masks[-1], depth - 1, below)
+        for place in reversed(range(len(tests))):  # the last test is joined first
+            pairs = product(self.outcomes(masks[place], depth - 1, below), found)
+            join, reached = self.chain if place else self.join, sum(masks[place:])
+            found = self.undominated(join(tests[place], reached, tested, *pair) for pair in pairs)
+        return found
+
+    def parts(self, tests: tuple[int, ...], mask: int) -> list[int]:
+        """The rows that pass each of the tests first, and the rows that pass none."""
+        parts = []
+        for test in tests:
+            parts.append(mask & self.yes[test])
+            mask ^= parts[-1]
+        return [*parts, mask]
+
+    def size(self, mask: int) -> int:
+        return sum(size for place, size in enumerate(self.sizes) if mask >> place & 1)
 
     def undominated(self, outcomes: Iterable[Outcome]) -> list[Outcome]:
         """The outcomes that no other dominates: equal in values without a direction, and as good in all others."""
@@ -249,6 +280,13 @@ class _Search:
     def join(self, test: int, mask: int, tested: frozenset[int], left: Outcome, right: Outcome) -> Outcome:
         values = tuple(
             each.joined(test, mask, tested, yes, no)
+            for each, yes, no in zip(self.recurrences, left[0], right[0], strict=True)
+        )
+        return values, Split(test, left[1], right[1])
+
+    def chain(self, test: int, mask: int, tested: frozenset[int], left: Outcome, right: Outcome) -> Outcome:
+        values = tuple(
+            each.chained(test, mask, tested, yes, no)
             for each, yes, no in zip(self.recurrences, left[0], right[0], strict=True)
         )
         return values, Split(test, left[1], right[1])

@@ -6,18 +6,33 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from treeml.backends.contract import Backend, Capabilities, Refusal
+from treeml.backends.planning.count import counts
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
+from treeml.backends.planning.narrow import example_bounds
+from treeml.lang.display import shown
+from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
+from treeml.problem.fans import BRANCHES, has_fans
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Depth, Sum
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
-    """One refusal for every goal and bound that neither the back-end nor a step of a plan can handle."""
+    """One refusal for every column, goal and bound that neither the back-end nor a step of a plan can handle."""
+    if not backend.can.branches and has_fans(problem):
+        fans = [feature.name for feature in problem.features if feature.kind == BRANCHES]
+        yield Refusal(
+            f"`{shown(fans[0])}` split by branches",
+            f"{backend.name} splits a node in two",
+            "`by levels` or `by subsets` makes yes-or-no tests of it; cart grows a tree with branches",
+        )
     for bound in problem.bounds:
         feature = f"the requirement {bound.name}" if bound.name else "a requirement"
-        yield from _lacking(bound.sum, backend, "bound", feature)
+        if needs_narrowing(bound, backend.can):
+            yield from _narrowing_lacks(bound, backend, feature)
+        else:
+            yield from _lacking(bound.sum, backend, "bound", feature)
     for number, goal in enumerate(problem.goals):
         feature = f"the goal {goal.text}" if goal.text else "the goal"
         yield from _goal_lacks(goal, backend, feature)
@@ -44,6 +59,16 @@ def needs_dividing(goal: Goal, can: Capabilities) -> bool:
     return "Ratio" in goal.sum.kinds() and "Ratio" not in can.goals and quotient_of(goal) is not None
 
 
+def needs_counting(goal: Goal, can: Capabilities) -> bool:
+    """Must mcc or gmean be maximized by solves that minimize sums?"""
+    return "Contingency" in goal.sum.kinds() and "Contingency" not in can.goals and counts(goal) is not None
+
+
+def needs_narrowing(bound: Bound, can: Capabilities) -> bool:
+    """Must a requirement on mcc or gmean be replaced by limits on counts?"""
+    return "Contingency" in bound.sum.kinds() and "Contingency" not in can.bounds and counts_of(bound.sum) is not None
+
+
 def is_stepwise(goal: Goal, can: Capabilities) -> bool:
     """Does it take several solves to minimize the goal?"""
     return (
@@ -51,13 +76,16 @@ def is_stepwise(goal: Goal, can: Capabilities) -> bool:
         or needs_growing(goal, can)
         or needs_descending(goal, can)
         or needs_dividing(goal, can)
+        or needs_counting(goal, can)
     )
 
 
 def successive(problem: Problem, can: Capabilities) -> bool:
     """Must several goals be solved one after the other?"""
-    several = len(problem.goals) > 1
-    return several and (not can.lexicographic or any(is_stepwise(goal, can) for goal in problem.goals))
+    if len(problem.goals) < 2:
+        return False
+    narrowed = any(needs_narrowing(bound, can) for bound in problem.bounds)
+    return not can.lexicographic or narrowed or any(is_stepwise(goal, can) for goal in problem.goals)
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
@@ -83,6 +111,13 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         return
     if needs_dividing(goal, backend.can):
         yield from _quotient_lacks(goal, backend, feature)
+        return
+    if needs_counting(goal, backend.can):
+        yield from _counting_lacks(goal, backend, feature)
+        return
+    if "Contingency" in goal.sum.kinds() - backend.can.goals:
+        because = f"{backend.name} takes mcc and gmean only as a goal of their own, and only maximizes them"
+        yield Refusal(feature, because, "make the rest another goal: `maximize mcc(...) then minimize leaves`")
         return
     if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:
         because = f"{backend.name} takes a quotient, such as f1 or precision, only as a goal of its own"
@@ -114,10 +149,38 @@ def _large(quotient: Quotient, feature: str) -> Refusal:
     return Refusal(feature, because, "give weights and costs with fewer digits")
 
 
+def _counting_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    table = counts(goal)
+    assert table is not None
+    if not table.is_small:
+        yield _large_counts(table, feature)
+        return
+    yield from _lacking(table.line(1, 1), backend, "minimize", feature)
+    yield from _lacking(table.line(1, 1), backend, "bound", feature)
+
+
+def _narrowing_lacks(bound: Bound, backend: Backend, feature: str) -> Iterator[Refusal]:
+    table = counts_of(bound.sum)
+    assert table is not None
+    if not table.is_small:
+        yield _large_counts(table, feature)
+        return
+    for each in example_bounds(bound):
+        yield from _lacking(each.sum, backend, "bound", feature)
+
+
+def _large_counts(table: PositiveCounts, feature: str) -> Refusal:
+    reach = (table.most_right + table.most_wrong) * LARGEST
+    return Refusal(feature, f"its numbers would reach {reach:.1e}, which is beyond 64 bits", "give shorter weights")
+
+
 def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     """What the back-end lacks to bound the goal from above; a `Largest` is bounded through its parts."""
     quotient = quotient_of(goal)
     held = Bound(goal.sum, "<=", Fraction(0))
+    if needs_narrowing(held, backend.can):
+        yield from _narrowing_lacks(held, backend, feature)
+        return
     if quotient is not None:
         if not quotient.is_small:
             yield _large(quotient, feature)

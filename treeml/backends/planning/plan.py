@@ -18,18 +18,23 @@ from treeml.backends.planning.capabilities import (
     depth_is_found,
     is_stepwise,
     lacks,
+    needs_counting,
     needs_deepening,
     needs_descending,
     needs_dividing,
     needs_growing,
+    needs_narrowing,
     successive,
 )
+from treeml.backends.planning.count import count, counts
 from treeml.backends.planning.deepen import deepen, grow, without
 from treeml.backends.planning.descend import descend
 from treeml.backends.planning.divide import divide
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
+from treeml.backends.planning.narrow import example_bounds, narrow
 from treeml.backends.planning.rescale import Rescaled, oversized, rescaled, rescaling
+from treeml.problem.counts import LARGEST
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
@@ -44,6 +49,14 @@ HALVING = "the largest of several sums is minimized by halving: is there a tree 
 DIVIDING = (
     "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the "
     "best quotient so far, until no better one is possible"
+)
+COUNTING = (
+    "mcc and gmean are maximized by search over the counts: for intervals of false positives, the best tree along a "
+    "line bounds them, and the interval is divided at its tree"
+)
+NARROWING = (
+    "a requirement on mcc or gmean becomes limits on true and false positives, for smaller and smaller intervals of "
+    "false positives"
 )
 
 
@@ -60,9 +73,8 @@ class Plan:
     def explain(self) -> list[str]:
         """The plan in sentences, in the order in which the steps are done."""
         opening = [self.reason] if self.reason else []
-        closing = f"{self.backend.name} solves what is left: {self.backend.summary}"
         remark = [self.remark] if self.remark else []
-        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing, *remark]
+        return [*opening, *(step.sentence for step in self.steps if step.sentence), closing(self.backend), *remark]
 
     def solve(
         self, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
@@ -72,6 +84,11 @@ class Plan:
         for step in reversed(self.steps):
             solve = step.around(solve)
         return solve(self.problem, limits, start, on_progress)
+
+
+def closing(backend: Backend) -> str:
+    """The sentence on what the back-end does itself."""
+    return f"{backend.name} solves what is left: {backend.summary}"
 
 
 def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
@@ -128,6 +145,10 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps.append(Step(HALVING, descend))
     if any(needs_dividing(goal, can) for goal in lowered.goals):
         steps.append(Step(DIVIDING, divide))
+    if any(needs_counting(goal, can) for goal in lowered.goals):
+        steps.append(Step(COUNTING, count))
+    if any(needs_narrowing(bound, can) for bound in _all_bounds(lowered)):
+        steps.append(Step(NARROWING, narrow))
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = list(lowered_stages(lowered, can))
@@ -147,6 +168,17 @@ def lowered_stages(problem: Problem, can: Capabilities) -> Iterator[Rescaled]:
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """The problems that the back-end will get, stage by stage, with small limits for those not known yet."""
+    for stage in _stages(problem, can):
+        if any(needs_narrowing(bound, can) for bound in stage.bounds):
+            stage = stage.asking(stage.goals, tuple(each for bound in stage.bounds for each in _narrowed(bound, can)))
+        yield stage
+
+
+def _narrowed(bound: Bound, can: Capabilities) -> tuple[Bound, ...]:
+    return example_bounds(bound) if needs_narrowing(bound, can) else (bound,)
+
+
+def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     goals = problem.goals
     if not successive(problem, can) and not any(is_stepwise(goal, can) for goal in goals):
         yield problem
@@ -167,6 +199,13 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
             for total in quotient.examples():
                 yield stage.asking((replace(asked[0], sum=total),), stage.bounds)
             continue
+        elif len(asked) == 1 and needs_counting(asked[0], can):
+            table = counts(asked[0])
+            assert table is not None
+            within = (*stage.bounds, *table.wrong_between(1, table.most_wrong - 1))
+            yield stage.asking((replace(asked[0], sum=table.line(LARGEST, LARGEST)),), stage.bounds)
+            yield stage.asking((replace(asked[0], sum=table.line(1, 1)),), within)
+            continue
         yield stage
 
 
@@ -179,6 +218,11 @@ def _held(goal: Goal) -> Bound:
     if goal.sum.kinds() == {"Leaves"}:
         limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)
     return Bound(goal.sum, "<=", limit)
+
+
+def _all_bounds(problem: Problem) -> tuple[Bound, ...]:
+    """The bounds, and those that hold the earlier of several goals."""
+    return (*problem.bounds, *(_held(goal) for goal in problem.goals[:-1]))
 
 
 def _sums(problem: Problem) -> list[Sum]:

@@ -38,6 +38,7 @@ class Companion:
         self.problem, self.limits, self.start, self.on_progress = problem, limits, start, on_progress
         self.began = monotonic()
         self.tree: Node | None = None  # the best of the companion
+        self.heard: Node | None = None  # the last tree that the exact search shared
         self.value: tuple[Fraction, ...] | None = None
         self.reached: tuple[Fraction, ...] | None = None  # the best value of both
         self.bound: Fraction | None = None
@@ -84,6 +85,10 @@ class Companion:
         if self.value is None or not self.problem.goals:
             return self.value is not None
         return self.bound is not None and self.value[0] <= self.bound
+
+    def listen(self, tree: Node) -> None:
+        """A better tree of the exact search, to go on from."""
+        self.heard = tree
 
     def hear(self, moment: Progress) -> bool:
         """A report of the exact search; False ends it."""

@@ -32,7 +32,7 @@ def improve_while(company: Companion) -> None:
     if company.start is not None:
         company.offer(company.start)
     if local_kernel.takes(problem):
-        search = Anytime(problem, company.offer, company.is_over, limits.seed)
+        search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
         company.interrupts.append(search.kernel.interrupt)
         search.run(limits.deadline)
     elif multipliers.takes(problem):

@@ -59,6 +59,8 @@ class ClauseBackend(SolverBackend):
 
         try:
             task = read_problem(problem.asking((), problem.bounds))
+            if task.weighted_depths:  # these clauses do not know weights of classes
+                return None
             search = SolveState(problem.asking((), problem.bounds), task, limits, None)
             questions = read_questions(problem, binary=limits.options.get("encoding") == "binary")
             model = build_order(problem, task, questions, limits.deadline)

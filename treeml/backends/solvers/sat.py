@@ -35,7 +35,7 @@ class SatBackend(ClauseBackend):
     )
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset(),
-        bounds=BOUNDS,
+        bounds=BOUNDS | {"WeightedDepth"},
         sums=True,
         merges_rows=True,
         merges_tests=True,
@@ -83,6 +83,9 @@ class SatBackend(ClauseBackend):
 
         encoding = options.get("encoding", "auto")
         perfect = _perfect(problem, task, binary=encoding in ("binary", "complete"))
+        if task.weighted_depths and (isinstance(perfect, str) or encoding not in ("auto", "partition")):
+            because = "classes with weights need a perfect tree and `encoding = partition`"
+            raise Unsupported("depth with weights of classes", because)
         if isinstance(perfect, str):
             if encoding in ("complete", "partition"):
                 because = f"it is for perfect trees only, and here {perfect}"
@@ -103,7 +106,9 @@ class SatBackend(ClauseBackend):
         perfect = _perfect(search.problem, search.task, binary=encoding in ("binary", "complete"))
         if not isinstance(perfect, str):
             search.offer(start)
-            return search.close(ANY_TREE) if search.tree is not None else _find_perfect(search, perfect, encoding)
+            if search.tree is not None:
+                return search.close(ANY_TREE)
+            return _find_perfect(search, perfect, encoding, start)
         model = prepare(search, start)
         if isinstance(model, Stop):
             return model
@@ -133,7 +138,7 @@ def _first(perfect: PerfectTreeTask, encoding: str, options: Mapping[str, Any], 
     return first_rows(perfect, rows == "all" or (rows == "auto" and few), seed)
 
 
-def _find_perfect(search: SolveState, perfect: PerfectTreeTask, encoding: str) -> Stop:
+def _find_perfect(search: SolveState, perfect: PerfectTreeTask, encoding: str, start: Node | None) -> Stop:
     # imported here: start-up time
     from treeml.backends.solvers.encodings.clauses.order_search import EncodingTooLarge
     from treeml.backends.solvers.encodings.perfect.perfect_search import (
@@ -156,7 +161,7 @@ def _find_perfect(search: SolveState, perfect: PerfectTreeTask, encoding: str) -
             raise EncodingTooLarge(f"about {literals:,} literals")
 
     def ask(model: PerfectTreeModel) -> Node | None:
-        return _ask(search, model)
+        return _ask(search, model, start)
 
     try:
         if options.get("write"):
@@ -180,10 +185,12 @@ def _find_perfect(search: SolveState, perfect: PerfectTreeTask, encoding: str) -
     return search.close(ANY_TREE)
 
 
-def _ask(search: SolveState, model: PerfectTreeModel) -> Node | None:
+def _ask(search: SolveState, model: PerfectTreeModel, start: Node | None) -> Node | None:
     """The tree of a model of the clauses, or None if they have none."""
     # imported here: start-up time
     import numpy as np
+
+    from treeml.backends.solvers.encodings.perfect.partition import PartitionModel
 
     proof = search.limits.options.get("proof", "")
     search.record_build(model.clauses.top, len(model.clauses.clauses))
@@ -193,6 +200,8 @@ def _ask(search: SolveState, model: PerfectTreeModel) -> Node | None:
         return None
     sat = open_solver(search, search.limits.options.get("solver", "g4"), model.clauses.clauses, proof=bool(proof))
     try:
+        if start is not None and isinstance(model, PartitionModel):
+            sat.phases(model.hints(start))
         if not sat.solve():
             if proof:
                 write_proof(search, model.clauses, proof, sat.proof())

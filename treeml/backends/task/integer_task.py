@@ -104,6 +104,7 @@ class IntegerTask:
     requirements: tuple[IntegerRequirement, ...]
     leaf_rules: tuple[LeafRule, ...]
     monotone: tuple[tuple[Monotone, str], ...]
+    weighted_depths: tuple[tuple[tuple[int, ...], int], ...] = ()  # weights of the classes, and the limit
 
     @property
     def support(self) -> int:

@@ -40,6 +40,7 @@ from treeml.problem.terms import (
     Support,
     TestCost,
     Used,
+    WeightedDepth,
 )
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
     requirements: list[IntegerRequirement] = []
     rules: list[LeafRule] = []
     monotone: list[tuple[Monotone, str]] = []
+    weighted: list[tuple[tuple[int, ...], int]] = []
     depths: list[int] = []
     for bound in problem.bounds:
         for single in _flattened(bound):
@@ -74,6 +76,8 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
                 rules.extend(_leaf_rules(single))
             elif "Monotone" in kinds:
                 monotone.extend(_monotone(single))
+            elif "WeightedDepth" in kinds:
+                weighted.append(_weighted_depth(single))
             else:
                 requirement = _requirement(single)
                 if _is_depth_limit(requirement):
@@ -93,9 +97,16 @@ def read_problem(problem: Problem, most: Fraction | None = None, steps: int = ST
         raise Unsupported("unbounded depth", "the model has one variable per node", "add `require depth <= ...`")
     depth = max(-1, min(depths))
     merged = tuple(_relaxed_low(item, depth) for item in _merged(requirements))
-    task = IntegerTask(depth, goal, merged, tuple(rules), tuple(monotone))
+    task = IntegerTask(depth, goal, merged, tuple(rules), tuple(monotone), tuple(weighted))
     _check_sizes(task, problem)
     return task
+
+
+def _weighted_depth(bound: Bound) -> tuple[tuple[int, ...], int]:
+    factor, term = bound.sum.parts[0]
+    if len(bound.sum.parts) != 1 or factor <= 0 or bound.sense != "<=" or not isinstance(term, WeightedDepth):
+        raise Unsupported("a weighted depth", "only a limit from above of it alone is encoded")
+    return term.weights, floor((bound.limit - bound.sum.constant) / factor)
 
 
 def _check_sizes(task: IntegerTask, problem: Problem) -> None:

@@ -9,7 +9,7 @@ BACKENDS = (
         "B501",
         "a back-end cannot take this specification",
         "Every back-end states what it can minimize and bound; the message says what this one cannot, and why.",
-        "require parity_gap(sex) <= 5%\nsolve with native",
+        "require features_used <= 2\nsolve with native",
         "Ask for a back-end that the help names, or leave `with` out. `treeml backends spec.tml` shows who can "
         "solve what.",
     ),

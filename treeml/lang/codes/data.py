@@ -355,6 +355,28 @@ DATA = (
         "requirement.",
     ),
     CodeEntry(
+        "D467",
+        "a geometric mean of more than two recalls",
+        "The search over the counts of true and false positives needs two classes; `gmean` of more can be reported.",
+        "maximize gmean        # three classes",
+        "Ask for `balanced_accuracy`, or for `mcc` of one class.",
+    ),
+    CodeEntry(
+        "D468",
+        "times of survival that cannot be used",
+        "A time is not below 0, and the column after `observed` is 1, true or yes where the end was observed, and 0, "
+        "false or no where the row was lost before (censored).",
+        "predict months observed status        # status holds `alive`, `dead` and `unknown`",
+        "Write 1 where the end was observed, and 0 where it was not.",
+    ),
+    CodeEntry(
+        "D469",
+        "leaves cannot be linear in this column",
+        "The linear model of a leaf adds up multiples of numbers, so its columns hold numbers without gaps.",
+        "leaves linear(city)        # names of cities",
+        "Name columns of numbers; a column of 0 and 1 is one if it is declared: `column smoker : number`.",
+    ),
+    CodeEntry(
         "D471",
         "a row lacks a column that the tree asks about",
         "To predict, the tree needs the columns that its splits test.",

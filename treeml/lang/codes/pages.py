@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from treeml.lang.codes import CATALOGUE, CodeEntry
+from treeml.lang.words import VERBS
 
 LETTERS = {
     "S": "Syntax: text that is not in the language",
@@ -46,9 +47,15 @@ def _index() -> str:
 def _page(entry: CodeEntry) -> str:
     heading = "Probably not meant" if entry.code.startswith("L") else "What leads to it"
     return (
-        f"# {entry.code}: {entry.title}\n\n{entry.meaning}\n\n## {heading}\n\n```\n{entry.wrong}\n```\n\n"
+        f"# {entry.code}: {entry.title}\n\n{entry.meaning}\n\n"
+        f"## {heading}\n\n```{_language(entry)}\n{entry.wrong}\n```\n\n"
         f"## What to do\n\n{entry.instead}\n\n[All codes](README.md)\n"
     )
+
+
+def _language(entry: CodeEntry) -> str:
+    """Specifications are colored; commands and Python calls are shown as they are."""
+    return "tml" if entry.wrong.split(" ")[0].strip() in VERBS else "text"
 
 
 def write(folder: Path) -> None:

@@ -92,7 +92,7 @@ SYNTAX = (
         "S111",
         "a sign or word of another language",
         "Other languages write `>=` as `≥`, end statements with `;` or join conditions with `and`; this one does not.",
-        "require depth <= 3 and leaves <= 8",
+        "require depth ≥ 3;",
         "Write what the label says. Two conditions are two `require` statements: all requirements hold together.",
     ),
     CodeEntry(
@@ -133,7 +133,8 @@ SYNTAX = (
     CodeEntry(
         "S117",
         "no type has this name",
-        "Types are `binary`, `number`, `integer`, `category`, `ordered` and `text`.",
+        "Types are `binary`, `number`, `integer`, `category`, `ordered` and `text`. A column may also be declared "
+        "without one, `column sex : sensitive`; then the type is inferred.",
         "column sex : categorical",
         "Write `column sex : category`.",
     ),

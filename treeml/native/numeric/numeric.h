@@ -52,6 +52,25 @@ TREEML_PUBLIC int treeml_numeric_counts (treeml_numeric *, const int64_t *count)
    after the columns and before anything that ranks them. */
 TREEML_PUBLIC int treeml_numeric_fees (treeml_numeric *, const int32_t *group, const int64_t *fee);
 
+/* Numbers and labels at once: a matrix, row after row, and the class of every row, any number. What was found: the
+   number of cuts, of columns with a cut, of columns that hold only 0 and 1 (each counts one cut), of classes, and the
+   labels of the classes in ascending order, at most `most` of them. An error if a number is not finite. */
+enum {
+  treeml_matrix_cuts,
+  treeml_matrix_columns,
+  treeml_matrix_truths,
+  treeml_matrix_classes,
+  treeml_matrix_labels, /* the first of them */
+  treeml_matrix_node = 7
+};
+TREEML_PUBLIC int treeml_numeric_matrix (treeml_numeric *, const double *values, int64_t rows, int64_t columns,
+                                         const int64_t *labels, int32_t most, int64_t *found);
+/* Solves, and reports what treeml_numeric_answer does, followed by `treeml_matrix_node` numbers for every node: its
+   column, how many distinct values that has, a row on either side of the cut as in treeml_numeric_beside, the nodes on
+   the yes and the no side, and the label. There must be room for so many nodes, and for all statistics. */
+TREEML_PUBLIC int treeml_numeric_best (treeml_numeric *, int64_t depth, int64_t microseconds, int64_t room,
+                                       int64_t *answer, double *statistics);
+
 /* One of these defines what a leaf costs: weights of misclassified rows, costs by row and class, or a loss. */
 TREEML_PUBLIC int treeml_numeric_labels (treeml_numeric *, const int32_t *labels, int32_t classes,
                                          const int64_t *weight);

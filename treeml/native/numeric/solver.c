@@ -324,11 +324,19 @@ static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
 
 /* Builds a greedy tree of a set, or one that follows a guide, and offers it as a solution. */
 static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, const struct numeric_tree *guide,
-                        struct numeric_tree *tree) {
+                        int ahead, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   tree->nodes = 0;
-  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, tree))
+  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, ahead, tree))
     numeric_offer (worker, tree);
+}
+
+/* A tree that looks two levels ahead, with a limit on the work as below. */
+static void try_ahead (struct numeric_worker *worker, struct numeric_set *set, struct numeric_tree *tree) {
+  worker->allowance = worker->solver->options.deepen;
+  try_greedy (worker, set, NULL, 1, tree);
+  worker->allowance = 0;
+  numeric_resume (worker->solver);
 }
 
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
@@ -346,7 +354,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    try_greedy (worker, set, &tree, &deeper);
+    try_greedy (worker, set, &tree, 0, &deeper);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -366,13 +374,15 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
     if (size > large) {
       struct numeric_set sample;
       if (numeric_set_sample (worker, set, size / sampled, &sample))
-        try_greedy (worker, &sample, NULL, &tree);
+        try_greedy (worker, &sample, NULL, 0, &tree);
       numeric_set_release (solver, &sample);
     }
     if (!numeric_stopping (solver))
-      try_greedy (worker, set, NULL, &tree);
+      try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
-      try_greedy (worker, set, &tree, &better);
+      try_greedy (worker, set, &tree, 0, &better);
+    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+      try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);
   }
@@ -399,15 +409,20 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
   }
 }
 
+/* The caller's code for a rank of a kept column. */
+static int32_t code_of (const treeml_numeric *solver, int32_t column, int32_t rank) {
+  return solver->code_of[column] ? solver->code_of[column][rank] : rank;
+}
+
 /* Translates kept columns and ranks to the caller's columns and codes. */
 static void translate (treeml_numeric *solver) {
   struct numeric_tree *tree = &solver->best;
   for (int64_t i = 0; i < tree->nodes; i++)
     if (tree->column[i] >= 0) {
-      if (solver->code_of[tree->column[i]])
-        tree->cut[i] = solver->code_of[tree->column[i]][tree->cut[i]];
+      tree->cut[i] = code_of (solver, tree->column[i], tree->cut[i]);
       tree->column[i] = solver->source[tree->column[i]];
     }
+  solver->best_is_given = 1;
 }
 
 /* Resets the answer, and sets the limits of a solve. */
@@ -423,7 +438,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->stopping, 0);
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
-  solver->better = 0;
+  solver->better = solver->best_is_given = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }
@@ -557,8 +572,9 @@ int treeml_numeric_tree (const treeml_numeric *solver, int32_t *column, int32_t 
     return TREEML_BAD_ARGUMENT;
   const struct numeric_tree *best = &solver->best;
   for (int64_t i = 0; i < best->nodes; i++) {
-    column[i] = best->column[i];
-    cut[i] = best->cut[i];
+    const int translated = solver->best_is_given || best->column[i] < 0;
+    column[i] = translated ? best->column[i] : solver->source[best->column[i]];
+    cut[i] = translated ? best->cut[i] : code_of (solver, best->column[i], best->cut[i]);
     yes[i] = best->yes[i];
     no[i] = best->no[i];
     label[i] = best->label[i];

@@ -1,8 +1,9 @@
 /* numeric/: the search over columns of numbers with every threshold. numeric.h is the public interface.
 
-   data.c and sort.h turn arrays into ranks, row_set.c and child.h hold sets of rows, depth_two.c finds the best tree
-   of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c finds first trees, leaf.c
-   evaluates leaves exactly, tree.c holds trees, and solver.c is the handle. This header declares what they share. */
+   columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
+   depth_two.c finds the best tree of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c
+   finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c is the handle, and matrix.c a short
+   way to it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -238,12 +239,13 @@ struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_s
                                        int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm,
                                        const struct numeric_path *);
 /* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
-   solved. */
+   solved. Without one, `ahead` chooses splits by the best trees of depth two, and solves the last two, too. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                    const struct numeric_tree *guide, int64_t at, struct numeric_tree *);
+                    const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
 void numeric_release_data (treeml_numeric *);
+void numeric_release_columns (treeml_numeric *);
 /* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
    memory. */
 int numeric_rank_columns (treeml_numeric *, struct numeric_worker *);

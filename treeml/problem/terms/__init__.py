@@ -7,6 +7,7 @@ back-ends that can take it natively. Import terms and `Sum` from this package.
 """
 
 from treeml.problem.terms.base import EVERY_TERM, KINDS, Composite, Locality, Part, Term
+from treeml.problem.terms.contingency import Contingency, rounded_root
 from treeml.problem.terms.custom import Custom, StoredCost
 from treeml.problem.terms.depth import Depth
 from treeml.problem.terms.largest import Largest
@@ -22,11 +23,13 @@ from treeml.problem.terms.sum import Sum
 from treeml.problem.terms.support import Support
 from treeml.problem.terms.test_cost import DiscountedTestCost, TestCost
 from treeml.problem.terms.used import Used
+from treeml.problem.terms.weighted_depth import WeightedDepth
 
 __all__ = [
     "EVERY_TERM",
     "KINDS",
     "Composite",
+    "Contingency",
     "Custom",
     "Depth",
     "DiscountedTestCost",
@@ -47,4 +50,6 @@ __all__ = [
     "Term",
     "TestCost",
     "Used",
+    "WeightedDepth",
+    "rounded_root",
 ]

@@ -21,7 +21,7 @@ class Custom(Term):
 
     function: Callable[[Any], float]
 
-    phrase: ClassVar[str] = "a cost given as a Python function"
+    phrase: ClassVar[str] = "a cost that a function computes from the rows of a leaf"
     locality: ClassVar[Locality] = Locality.SUM
     merges_tests: ClassVar[bool] = True
     is_real: ClassVar[bool] = True

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from treeml.problem.fans import depth_of_path
 from treeml.problem.grid import Grid, counting
 from treeml.problem.shapes import depth_without_answers
 from treeml.problem.terms.base import Term
@@ -26,7 +27,7 @@ class Depth(Term):
     is_count: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        return Fraction(max(len(path) for _, path, _ in routed.leaves))
+        return Fraction(max(depth_of_path(routed.problem, path) for _, path, _ in routed.leaves))
 
     def recurrence(self) -> type[Recurrence]:
         return DepthRecurrence
@@ -44,3 +45,6 @@ class DepthRecurrence(Recurrence):
 
     def joined(self, test: int, mask: int, tested: frozenset[int], yes: Any, no: Any) -> Any:
         return 1 + max(yes, no)
+
+    def chained(self, test: int, mask: int, tested: frozenset[int], yes: Any, no: Any) -> Any:
+        return max(yes, no)

@@ -53,6 +53,10 @@ class Recurrence:
         """The value of a split of these rows; `tested` holds the priced features that were tested above."""
         return yes + no
 
+    def chained(self, test: int, mask: int, tested: frozenset[int], yes: Any, no: Any) -> Any:
+        """The value of a later test of a fan, whose first test is joined last: only that one counts as a split."""
+        return self.joined(test, mask, tested | {self.problem.tests[test].feature}, yes, no)
+
     def number(self, value: Any) -> Fraction:
         """What the value says as a number."""
         return Fraction(self.scale(self.term) * value)

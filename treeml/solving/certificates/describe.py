@@ -19,6 +19,7 @@ from treeml.data.infer import MISSING_WORDS
 from treeml.data.table import Dataset
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.evaluate import answers
+from treeml.problem.fans import BRANCHES
 from treeml.problem.problem import Bound, Feature, Problem
 from treeml.problem.terms import Leaves, Loss, Predicted, Sum
 from treeml.solving.certificates.cells import Cells, refuse
@@ -110,6 +111,8 @@ def _families(lowered: Lowered, cells: Cells) -> Iterator[TestFamily]:
     for feature in problem.features:
         if feature.name not in cells.columns:
             raise refuse(f"the column `{feature.name}` is not in the file by this name, or twice")
+        if feature.kind == BRANCHES:
+            raise refuse(f"`{feature.name}` is split by branches, and certificates cover yes-or-no tests")
         column = cells.columns[feature.name]
         numbers = range(feature.first_test, feature.first_test + feature.tests)
         is_number = feature.kind == "ordered" and not any(lowered.questions[test].values for test in numbers[:1])

@@ -15,10 +15,12 @@ from treeml.studies.comparison.record import flaw_of
 from treeml.studies.page.colors import colored
 from treeml.studies.page.template import asset, filled, in_script
 from treeml.system.reading import read_text
-from treeml.trees.drawing import COLORS
+from treeml.trees.palette import COLORS, TINTS
 
 # The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
+
+SCRIPTS = ("elements.js", "rows.js", "asking.js", "plot.js", "page.js")
 
 
 def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -42,6 +44,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
         "about": about,
         "records": [{name: value for name, value in each.items() if name not in LEFT_OUT} for each in records],
         "colors": COLORS,
+        "tints": TINTS,
     }
     try:
         text = json_text(data, allow_nan=False)
@@ -52,7 +55,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
     pieces = {
         "title": escape(f"{kind} {visible(target)}"),
         "style": asset("page.css"),
-        "script": asset("elements.js") + asset("page.js"),
+        "script": "".join(map(asset, SCRIPTS)),
         "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
         "data": in_script(text),

@@ -17,7 +17,7 @@ from treeml.solving.result import Number, plain
 from treeml.studies.page.colors import colored
 from treeml.studies.page.template import asset, filled, in_script
 from treeml.studies.tree_sets.stored import content_of
-from treeml.trees.drawing import COLORS
+from treeml.trees.palette import TINTS
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _content(trees: TreeSet, kept: TreeSet, measures: Sequence[str]) -> dict[str
         "notes": [shown(note, MOST_OF_A_SENTENCE) for note in known.notes],
         "target": head.target if head is not None else "",
         "classes": [shown(label_text(label)) for label in head.classes] if head is not None else [],
-        "colors": COLORS,
+        "colors": TINTS,
         "spec": str(trees._measures.model),
         "measures": _measures(kept, stored["values"], measures) if stored else [],
         "columns": [visible(name) for name in columns],

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from treeml.trees.forest import Forest
@@ -27,11 +27,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownRows:
+    """Rows that a drawing shows: the path of one, and how many spread at every node."""
+
+    row: Any = None
+    data: Any = None
+
+
+NO_ROWS = ShownRows()
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """One form in which trees are written for other programs.
 
     `write` returns text, or bytes if the form is not text. `write_forest` does the same for a forest; an export without
-    it refuses forests.
+    it refuses forests. `write_rows` does the same with rows to show; an export without it refuses them.
 
     >>> from treeml.export import Export
     >>> Export("leaf count", (".txt",), lambda tree: str(len(tree.leaves))).write(tree)
@@ -42,3 +53,4 @@ class Export:
     endings: tuple[str, ...]  # of files that hold this form, such as ".sql"; the first is suggested to users
     write: Callable[[Tree], str | bytes]
     write_forest: Callable[[Forest], str | bytes] | None = None
+    write_rows: Callable[[Tree | Forest, ShownRows], str | bytes] | None = None

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint
+from typing import Any
 
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.plugins import installed
-from treeml.trees.export.contract import Export
+from treeml.trees.export.contract import Export, ShownRows
 from treeml.trees.forest import Forest
 from treeml.trees.plugin_loading import load_plugin
 from treeml.trees.tree import Tree
@@ -35,10 +36,11 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 
-def export(model: Tree | Forest, form: str) -> str | bytes:
+def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None) -> str | bytes:
     """A tree or a forest in the named form: text, or bytes for a form that is not text, such as ONNX.
 
     `names` lists the forms. An unknown name raises ValueError; a tree that the form cannot express raises DataError.
+    The forms for people mark the path of `row`; pictures show how the rows of `data` spread at every node.
 
     >>> from treeml.export import export
     >>> print(export(tree, "rules"))
@@ -48,7 +50,27 @@ def export(model: Tree | Forest, form: str) -> str | bytes:
     <BLANKLINE>
     """
     found = get(form)
+    if row is not None or data is not None:
+        if found.write_rows is None:
+            raise DataError(
+                Diagnostic(
+                    "D492",
+                    f"the form `{form}` does not show rows",
+                    place=form,
+                    helps=("choose text, dot, svg, png, pdf or html",),
+                )
+            )
+        return found.write_rows(model, ShownRows(row, data))
     if isinstance(model, Tree):
+        if form not in ("text", "dot", "svg", "json") and any(leaf.slopes for leaf in model.leaves):
+            raise DataError(
+                Diagnostic(
+                    "D492",
+                    f"the form `{form}` holds one number per leaf, and the leaves of this tree are linear models",
+                    place=form,
+                    helps=("`json`, `text`, `dot` and `svg` hold them",),
+                )
+            )
         return found.write(model)
     if found.write_forest is None:
         raise DataError(

@@ -14,7 +14,7 @@ from treeml.lang.display import readable_json
 from treeml.trees.export.contract import Export
 from treeml.trees.export.questions import ExportQuestion, asked, threshold
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import TreeLeaf, TreeTest
+from treeml.trees.nodes import TreeLeaf, TreeTest, without_other_branches
 from treeml.trees.tree import Tree
 
 
@@ -31,7 +31,7 @@ def write_forest(forest: Forest) -> str:
 
 
 def _rule(tree: Tree, path: tuple[tuple[TreeTest, bool], ...], leaf: TreeLeaf) -> str:
-    conditions = [_condition(asked(tree, test), answer) for test, answer in path]
+    conditions = [_condition(asked(tree, test), answer) for test, answer in without_other_branches(path)]
     when = f"IF {' AND '.join(conditions)} THEN" if conditions else "ALWAYS"
     return f"{when} {_prediction(tree, leaf)}  # {leaf.rows} {'row' if leaf.rows == 1 else 'rows'}"
 

@@ -7,6 +7,7 @@ depends on the depth, so deep and unbalanced trees over few rows are feasible. i
     d[i, m]      i goes to the yes side on level m
 
     g[i, j, 0];   not g[i, j, depth] for rows of different classes;   g[i, j, m+1] -> g[i, j, m]
+    not g[i, j, depth - weight] for rows of different classes, if the class of i or j has a weight
     one of q[i, m, .];   g[i, j, m] and q[i, m, c] -> q[j, m, c]
     single test c:   q[i, m, c] -> d[i, m] as i answers
     ordered c, i before j:  g[i, j, m] and q[i, m, c] -> (d[j, m] -> d[i, m]);  alike in c: -> d[i, m] = d[j, m]
@@ -28,9 +29,11 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses, at_most
 from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
+from treeml.backends.solvers.encodings.perfect.sequence import sequence_of, tree_of
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.node_questions import NodeQuestion
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.evaluate import answers
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,8 +61,15 @@ class PartitionModel:
         self.side = _block(clauses, depth, count)
         wanted = self.perfect.label[self.groups]
         clauses.extend(self.together[0][:, None].tolist())
-        differ = wanted[self.first] != wanted[self.second]
-        clauses.extend((-self.together[depth][differ])[:, None].tolist())
+        differ = np.flatnonzero(wanted[self.first] != wanted[self.second])
+        deepest = np.full(count, depth)
+        if self.perfect.levels is not None:
+            deepest = np.minimum(np.array(self.perfect.levels)[wanted], depth)
+        if (deepest < 0).any():
+            clauses.never()
+            return
+        apart = np.minimum(deepest[self.first], deepest[self.second])[differ]
+        clauses.extend((-self.together[apart, differ])[:, None].tolist())
         for level in range(depth):
             self._write_level(level)
         if self.perfect.leaves is not None:
@@ -112,34 +122,53 @@ class PartitionModel:
         at_most(clauses, [(1, head) for head in heads], leaves)
 
     def decode(self, true: Bits) -> Node:
-        labels = self.perfect.label[self.groups]
+        """The tree of the sequence of groups that the clauses describe."""
+        sequence = np.tile(np.arange(len(self.groups)), (self.depth + 1, 1))
+        for level in range(self.depth + 1):
+            together = true[self.together[level]]
+            np.minimum.at(sequence[level], self.second[together], self.first[together])
+        return tree_of(sequence, self.perfect.label[self.groups], self._divide)
 
-        def grow(rows: Whole, level: int) -> Node:
-            if level == self.depth:
-                return Leaf(int(labels[rows[0]]))
-            number = self.useful[int(np.flatnonzero(true[self.asks[level, rows[0]]])[0])]
-            yes = true[self.side[level, rows]]
-            if yes.all() or not yes.any():
-                return grow(rows, level + 1)
-            test, swapped = self._test(number, rows, yes)
-            left, right = grow(rows[yes], level + 1), grow(rows[~yes], level + 1)
-            return Split(test, right, left) if swapped else Split(test, left, right)
+    def hints(self, tree: Node) -> list[int]:
+        """Literals that describe the first levels of a tree, to begin the search near it."""
+        problem, rows = self.perfect.questions.problem, self.perfect.row[self.groups]
+        sequence = sequence_of(
+            tree, lambda test, inside: answers(problem, test, rows[inside]), len(self.groups), self.depth
+        )
+        together = sequence[:, self.first] == sequence[:, self.second]
+        return np.where(together, self.together, -self.together).ravel().tolist()
 
-        return grow(np.arange(len(self.groups)), 0)
+    def _divide(self, one: Whole, other: Whole) -> tuple[int, bool]:
+        """A test that separates two groups, and whether the first of them answers no."""
+        for number in self.useful:
+            question = self.perfect.questions[number]
+            values = np.asarray(question.yes if question.kind == "test" else question.codes, np.int64)
+            first, second = values[self.groups[one]], values[self.groups[other]]
+            if np.isin(first, second).any():
+                continue
+            if question.kind == "test":
+                return question.test, not first[0]
+            if question.kind == "equal" or _is_below(first, second):
+                return self._test(question, first)
+            if _is_below(second, first):
+                test, swapped = self._test(question, second)
+                return test, not swapped
+        raise AssertionError("rows that were separated are not")
 
-    def _test(self, number: int, rows: Whole, yes: Bits) -> tuple[int, bool]:
-        """The test that separates these rows in this way; other groups go wherever a test of the column sends them."""
-        question = self.perfect.questions[number]
-        if question.kind == "test":
-            return question.test, False
+    def _test(self, question: NodeQuestion, chosen: Whole) -> tuple[int, bool]:
+        """The test that these codes pass; groups with other codes go wherever a test of the column sends them."""
         assert question.codes is not None
-        codes = question.codes[self.groups[rows]]
-        chosen = codes[yes]
         everywhere = question.codes <= chosen.max() if question.kind == "order" else np.isin(question.codes, chosen)
         everywhere[question.codes < 0] = bool((chosen < 0).any())
         found = self.perfect.questions.decode(question, everywhere)
         assert found is not None, "rows that were separated are not"
         return found
+
+
+def _is_below(low: Whole, high: Whole) -> bool:
+    """Can a threshold separate these codes, whatever happens to missing values?"""
+    above = high[high >= 0]
+    return bool(low.max() < (above.min() if len(above) else -1))
 
 
 def estimate_partition(rows: int, kinds: int, depth: int) -> int:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
 
+MUCH_LARGER = 5  # so many times the literals in the complete tree: then trees are found faster by partition
 MOST_TESTS_PER_COLUMN = 4  # with more tests per column, columns are encoded directly
 FIRST_ROWS = 24
 MOST_LITERALS = 150_000_000  # occurrences of literals; about six gigabytes with the solver
@@ -47,8 +48,14 @@ def choose(perfect: PerfectTreeTask, encoding: str, switch: int) -> tuple[str, s
     if encoding != "auto":
         return encoding, "as asked"
     depth, questions = perfect.depth, perfect.questions
+    if perfect.levels is not None:
+        return "partition", "classes have weights"
     if depth >= switch:
         return "partition", f"depth {depth} is not below the switch at {switch}"
+    rows, all_tests = len(perfect.bound_groups), len(questions.problem.tests)
+    by_pairs = estimate_partition(rows, len(questions), depth)
+    if estimate_complete(rows, all_tests, depth, questions.problem.classes) > MUCH_LARGER * by_pairs:
+        return "partition", f"a complete tree of depth {depth} is much larger than the pairs of {rows:,} rows"
     tests, native = len(questions.problem.tests), any(question.kind != "test" for question in questions)
     if native and tests > MOST_TESTS_PER_COLUMN * len(questions):
         return "order", f"{tests:,} tests on {len(questions):,} columns, which are taken as they are"

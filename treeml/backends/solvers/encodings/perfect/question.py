@@ -38,6 +38,7 @@ class PerfectTreeTask:
     row: Whole  # one row of every group
     depth: int
     leaves: int | None
+    levels: tuple[int, ...] | None = None  # the deepest level for a leaf of each class, if classes have weights
 
     @property
     def bound_groups(self) -> Whole:
@@ -99,7 +100,13 @@ def read_perfect(problem: Problem, task: IntegerTask, questions: NodeQuestions) 
             return "more is required than classes, depth and size"
     row = np.zeros(questions.groups, np.int64)
     row[questions.group] = np.arange(problem.rows)
-    return PerfectTreeTask(questions, label, row, task.depth, leaves)
+    if task.weighted_depths and (label == FREE).any():
+        return "rows that may get any class have no level"
+    levels = [
+        min([task.depth, *(limit - weights[place] for weights, limit in task.weighted_depths)])
+        for place in range(problem.classes)
+    ]
+    return PerfectTreeTask(questions, label, row, task.depth, leaves, tuple(levels) if task.weighted_depths else None)
 
 
 def merged_labels(total: Sum, group: Whole, label: Whole) -> Whole | None:

@@ -1,0 +1,115 @@
+"""mcc and gmean as goals and requirements: back-ends that bound sums take them, and say what the oracle says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from random import Random
+
+import numpy as np
+import pytest
+
+import treeml as tml
+from treeml.backends import registry
+from treeml.backends.planning.plan import Plan, plan
+from treeml.lang.diagnostic import DataError
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Contingency, Leaves, Predicted
+from treeml.testing.fuzz import disagreement
+from treeml.testing.problems import Sizes, random_problem, single
+
+PLAIN = ("Predicted", "Leaves", "Support")
+
+
+def contingency(random: Random, problem: Problem) -> Contingency:
+    rows, classes = problem.rows, problem.classes
+    weight = np.array([random.choice((0, 1, 1, 2, 5)) for _ in range(rows)])[:, None]
+    of_it = np.array([[random.random() < 0.4] for _ in range(rows)])
+    named = np.arange(classes)[None, :] == 0
+    scale = random.choice((Fraction(1), Fraction(1, 3)))
+    right, wrong = (weight * (side & named) for side in (of_it, ~of_it))
+    ends = (max(1, int(each.sum())) * scale for each in (right, wrong))
+    kind = random.choice(("mcc", "gmean"))
+    return Contingency(kind, single(Predicted(right, scale)), single(Predicted(wrong, scale)), *ends)
+
+
+def with_contingency(seed: int, kinds: tuple[str, ...]) -> Problem | None:
+    """The measure as a goal, alone or among others, or as a requirement, or both."""
+    random = Random(seed)
+    problem = random_problem(random, Sizes(rows=9, columns=3, depth=2, bounds=1), kinds)
+    if not problem.classes or problem.rows < 2:
+        return None
+    goals, bounds = problem.goals, problem.bounds
+    if random.random() < 0.6:
+        goal = Goal(single(contingency(random, problem), random.choice((-1, -2)), random.choice((0, 1))))
+        goals = random.choice(((goal,), (goal,), (goal, Goal(single(Leaves()))), (*goals, goal)))
+    if random.random() < 0.6 or goals is problem.goals:
+        sense = random.choice((">=", ">=", "<=", "="))
+        limit = Fraction(random.randint(-2, 9), 10)
+        bounds = (*bounds, Bound(single(contingency(random, problem)), sense, limit, "root"))
+    return problem.asking(goals, bounds)
+
+
+@pytest.mark.parametrize(("name", "seeds"), [("native", 300), ("cpsat", 25)])
+def test_random_problems_agree_with_the_oracle(name: str, seeds: int) -> None:
+    backend = registry.get(name)
+    taken = 0
+    for seed in range(seeds):
+        problem = with_contingency(seed, PLAIN)
+        if problem is None or not isinstance(plan(problem, backend), Plan):
+            continue
+        taken += 1
+        assert disagreement(problem, backend) is None, seed
+    assert taken > seeds // 4
+
+
+def table(rows: int, seed: int) -> dict[str, list[str]]:
+    random = Random(seed)
+    columns = {f"x{number}": [str(random.randint(0, 1)) for _ in range(rows)] for number in range(6)}
+    score = [sum(int(values[row]) for values in columns.values()) + random.gauss(0, 1.5) for row in range(rows)]
+    return {**columns, "y": ["yes" if each > 4 else "no" for each in score]}
+
+
+@pytest.mark.parametrize("goal", ['mcc("yes")', "gmean"])
+def test_a_goal_of_more_rows_is_proved_by_few_solves(goal: str) -> None:
+    data = table(300, 1)
+    model = tml.parse(f"predict y\nmaximize {goal}\nrequire depth <= 3")
+    result = model.solve(data, backend="native")
+    assert result.status is tml.Status.OPTIMAL
+    assert result.verified
+    assert result.statistics["intervals"] <= 40
+    said = result.tree.predict(data)
+    metrics = pytest.importorskip("sklearn.metrics")
+    if goal == "gmean":
+        recalls = metrics.recall_score(data["y"], said, average=None)
+        assert float(result.objective) == pytest.approx((recalls[0] * recalls[1]) ** 0.5)
+    else:
+        assert float(result.objective) == pytest.approx(metrics.matthews_corrcoef(data["y"], said))
+
+
+def test_requirements_are_met_and_refused_with_proof() -> None:
+    data = table(120, 2)
+    best = tml.parse("predict y\nmaximize gmean\nrequire depth <= 2").solve(data, backend="native")
+    assert best.objective is not None
+    text = "predict y\nminimize leaves\nthen maximize accuracy\nrequire depth <= 2\nrequire gmean >= {}"
+    met = tml.parse(text.format(0.7)).solve(data, backend="native")
+    assert met.status is tml.Status.OPTIMAL
+    assert met.measures["gmean"] >= 0.7
+    above = tml.parse(text.format(round(float(best.objective) + 0.001, 4))).solve(data, backend="native")
+    assert above.status is tml.Status.INFEASIBLE
+
+
+def test_gmean_of_three_classes_is_reported_and_refused_as_a_goal() -> None:
+    data = {"a": ["0", "0", "1", "1", "2", "2"], "y": ["p", "p", "q", "q", "r", "p"]}
+    with pytest.raises(DataError, match="for two classes, and there are 3"):
+        tml.parse("predict y\nmaximize gmean\nrequire depth <= 2").solve(data)
+    result = tml.parse('predict y\nmaximize mcc("p")\nrequire depth <= 2\nreport measures, gmean').solve(data)
+    recalls = (1.0, 1.0, 0.0) if result.measures["errors"] != 1 else (2 / 3, 1.0, 1.0)
+    assert float(result.measures["gmean"]) == pytest.approx(np.prod(recalls) ** (1 / 3), abs=1e-12)
+
+
+def test_the_plan_says_how_and_what_is_refused() -> None:
+    data = table(40, 3)
+    model = tml.parse('predict y\nmaximize mcc("yes")\nrequire gmean >= 0.5\nrequire depth <= 2')
+    text = str(model.explain(data, backend="native"))
+    assert "search over the counts" in text
+    assert "smaller and smaller intervals" in text

@@ -1,0 +1,147 @@
+"""Linear leaves: the least squares over all trees, predictions, files, and what is refused."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import treeml as tml
+from treeml.export import export
+from treeml.lang.diagnostic import SpecError
+from treeml.trees.tree import Tree
+
+TEXT = "predict y\nminimize squared_loss\nforbid split on u, v\nrequire depth <= {}\n"
+
+
+def rows_of(seed: int, rows: int = 24) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    table: dict[str, Any] = {f"b{number}": random.integers(0, 2, rows) for number in range(3)}
+    table["u"], table["v"] = random.normal(size=rows).round(2), (10 * random.normal(size=rows)).round(1)
+    slope = np.where(table["b0"] == 1, 2.0, -1.0)
+    table["y"] = (slope * table["u"] + 0.3 * table["v"] * table["b1"] + 0.2 * random.normal(size=rows) + 7).round(3)
+    table["w"] = random.integers(1, 4, rows)
+    return table
+
+
+def loss_of(table: dict[str, Any], rows: list[int], ridge: float, weight: Any) -> float:
+    """Normal equations with an intercept that is free, over columns with mean 0 and variance 1."""
+    every = np.column_stack([table["u"], table["v"]]).astype(float)
+    middle = np.average(every, axis=0, weights=weight)
+    every = (every - middle) / np.sqrt(np.average((every - middle) ** 2, axis=0, weights=weight))
+    own, target, share = every[rows], table["y"][rows], np.asarray(weight, dtype=float)[rows]
+    with_one = np.column_stack([np.ones(len(rows)), own])
+    price = ridge * share.sum() * np.diag([0.0, 1.0, 1.0])
+    line = np.linalg.pinv(with_one.T @ (share[:, None] * with_one) + price) @ with_one.T @ (share * target)
+    return float(share @ (target - with_one @ line) ** 2 + line @ price @ line)
+
+
+def divisions(table: dict[str, Any], rows: list[int], depth: int) -> list[list[list[int]]]:
+    found = [[rows]]
+    for name in ("b0", "b1", "b2") if depth else ():
+        yes, no = ([row for row in rows if table[name][row] == value] for value in (1, 0))
+        if len(yes) >= 4 and len(no) >= 4:
+            found += [a + b for a, b in product(divisions(table, yes, depth - 1), divisions(table, no, depth - 1))]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_the_best_tree_is_that_of_the_definition(backend: str, seed: int) -> None:
+    table, depth, ridge = rows_of(seed), seed % 3, (0.0, 0.1)[seed % 2]
+    weighted = seed >= 3
+    weight = table["w"] if weighted else np.ones(24)
+    every = divisions(table, list(range(24)), depth)
+    best = min(sum(loss_of(table, rows, ridge, weight) for rows in leaves) for leaves in every)
+    text = TEXT.format(depth) + f"require support >= 4\nleaves linear(u, v, ridge = {ridge})\n"
+    text += "weight by w" if weighted else "features all except w"
+    result = tml.parse(text).solve(table, backend=backend)
+    assert result.status is tml.Status.OPTIMAL
+    assert result.verified
+    assert float(result.objective) == pytest.approx(best, rel=1e-7)
+    if not ridge:
+        squares = weight @ (result.tree.predict(table) - table["y"]) ** 2
+        assert squares == pytest.approx(best, rel=1e-7)
+
+
+def test_reported_measures_are_those_of_the_predictions() -> None:
+    table = rows_of(1)
+    text = TEXT.format(1) + "leaves linear(u, ridge = 0.5)\nreport measures, mse, rmse, r2, mean_absolute_error"
+    result = tml.parse(text + "\nvalidate by folds(3, seed = 1)").solve(table)
+    over = table["y"] - result.tree.predict(table)
+    assert float(result.measures["mse"]) == pytest.approx(np.mean(over**2))
+    assert float(result.measures["rmse"]) == pytest.approx(np.mean(over**2) ** 0.5)
+    assert float(result.measures["mean_absolute_error"]) == pytest.approx(np.mean(np.abs(over)))
+    assert float(result.measures["r2"]) == pytest.approx(1 - np.mean(over**2) / np.var(table["y"]))
+    assert result.validation is not None
+    assert result.validation.mean("mse") > 0
+
+
+def test_the_tree_predicts_and_is_kept() -> None:
+    table = rows_of(2)
+    tree = tml.parse(TEXT.format(1) + "features all except w\nleaves linear").solve(table).tree
+    assert {name for leaf in tree.leaves for name, _ in leaf.slopes} == {"u", "v"}
+    again = Tree.from_json(tree.to_json())
+    assert again == tree
+    row = {name: values[0] for name, values in table.items()}
+    leaf = tree.leaves[int(tree.apply(row)[0])]
+    by_hand = leaf.prediction + sum(slope * row[name] for name, slope in leaf.slopes)
+    assert again.predict(row)[0] == pytest.approx(by_hand)
+    assert " * u" in str(tree)
+    for form in ("text", "dot", "svg", "json"):
+        assert export(tree, form)
+    for form in ("sql", "c", "python", "pmml", "rules"):
+        with pytest.raises(SpecError, match="linear models"):
+            export(tree, form)
+
+
+def test_a_file_with_a_wrong_slope_is_refused() -> None:
+    table = rows_of(2)
+    value = tml.parse(TEXT.format(0) + "leaves linear(u)").solve(table).tree.to_json()
+    for slopes in ({"b0": 1.0}, {"u": "steep"}, [1.0]):
+        value["root"]["slopes"] = slopes
+        with pytest.raises(SpecError, match="slopes"):
+            Tree.from_json(value)
+
+
+def test_text_and_python_say_the_same() -> None:
+    model = tml.Model().predict("y").minimize(tml.squared_loss).require(tml.depth <= 2)
+    model.leaves("linear", "u", "net income", ridge=0.1)
+    text = "predict y minimize squared_loss require depth <= 2 leaves linear(u, `net income`, ridge = 0.1)"
+    assert model == tml.parse(text)
+    assert tml.parse(str(model)) == model
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("minimize absolute_loss leaves linear(u)", "does not go with linear leaves"),
+        ("minimize leaves leaves linear(u)", "need `squared_loss`"),
+        ("minimize squared_loss leaves cubic(u)", "cannot follow"),
+        ("minimize squared_loss leaves linear(u, u)", "each once"),
+        ("minimize squared_loss leaves linear(u, lasso = 1)", "each once"),
+        ("minimize squared_loss leaves linear(u, ridge = -1)", "not below 0"),
+        ("minimize squared_loss leaves linear(y)", "not known for new rows"),
+        ("minimize squared_loss leaves linear(b0)", "does not hold numbers"),
+        ("minimize squared_loss leaves linear(nowhere)", "nowhere"),
+        ("minimize squared_loss leaves linear(u) list 3 trees", "constant"),
+        ("minimize squared_loss leaves linear(u) leaves linear(v)", "given twice"),
+        ("minimize squared_loss features b0 leaves linear", "no column of numbers"),
+    ],
+)
+def test_what_does_not_fit_is_refused(text: str, said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        tml.parse(f"predict y {text} require depth <= 1").solve(rows_of(0))
+
+
+def test_python_refuses_other_models() -> None:
+    model = tml.Model().predict("y").minimize(tml.squared_loss).require(tml.depth <= 1).leaves("cubic", "u")
+    with pytest.raises(SpecError, match="leaves cannot be `cubic`"):
+        model.solve(rows_of(0))
+
+
+def test_solvers_of_models_refuse_it() -> None:
+    with pytest.raises(SpecError, match="computes from the rows"):
+        tml.parse(TEXT.format(1) + "leaves linear(u)").solve(rows_of(0), backend="cpsat")

@@ -1,0 +1,101 @@
+"""Times and whether their end was observed -> hazards in whole numbers, and what a leaf of such rows costs.
+
+The model of LeBlanc and Crowley (1992): every row dies at the rate of a common baseline times the relative hazard of
+its leaf. The baseline is the cumulative hazard of Nelson and Aalen over all rows. With D deaths and the sum H of the
+cumulative hazards of its rows, the likeliest relative hazard of a leaf is D / H, and minus the logarithm of the
+likelihood, beyond that of a tree that knows every row, is the sum over deaths of -log(hazard), plus D log(H / D).
+
+A row is one whole number: its cumulative hazard in units of 2^-40, times two, plus one if its end was observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.spec_checks import numbers_of
+from treeml.data.table import Dataset, Whole
+
+UNITS = 2**40  # of a cumulative hazard of 1
+FEWEST = Fraction(1, 2)  # the deaths of a leaf without any, so that its relative hazard is not 0
+
+
+def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
+    """Every row as one whole number. Before the first death, the hazard is 1 / (rows + 1), not 0."""
+    moments, place = np.unique(times, return_inverse=True)
+    place = place.reshape(-1)
+    died = np.bincount(place, weights=observed, minlength=len(moments)).astype(np.int64)
+    gone = np.bincount(place, minlength=len(moments))
+    at_risk = len(times) - np.concatenate(([0], np.cumsum(gone)[:-1]))
+    total, levels = Fraction(0), []
+    for deaths, rows in zip(died.tolist(), at_risk.tolist(), strict=True):
+        # Rounded at every step, so that denominators stay small: the sum is off by less than rows / 2^80.
+        total += Fraction(deaths * UNITS**2 // rows, UNITS**2)
+        levels.append(max(1, round((total or Fraction(1, len(times) + 1)) * UNITS)))
+    each = np.array(levels, dtype=np.int64)[place]
+    return each * 2 + observed.astype(np.int64)
+
+
+def survival_times(dataset: Dataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The time of every row, and whether its end was observed."""
+    assert dataset.target is not None
+    return numbers_of(dataset.target), (dataset.targets[:, 0] & 1).astype(np.bool_)
+
+
+def deaths_and_hazard(rows: Whole) -> tuple[int, int]:
+    """The number of observed ends, and the sum of the cumulative hazards in units."""
+    units = rows >> 1
+    # High and low halves separately: neither sum can leave 64 bits.
+    return int((rows & 1).sum()), (int((units >> 30).sum()) << 30) + int((units & (2**30 - 1)).sum())
+
+
+def relative_hazard(rows: Whole) -> Fraction:
+    """The likeliest relative hazard of a leaf with these rows."""
+    deaths, hazard = deaths_and_hazard(rows)
+    return max(Fraction(deaths), FEWEST) * UNITS / max(1, hazard)
+
+
+def death_costs(rows: Whole) -> Whole:
+    """Minus the logarithm of its hazard for every row that died, 0 for the others, in units."""
+    costs = np.rint(-np.log((rows >> 1) / UNITS) * UNITS).astype(np.int64)
+    return np.where(rows & 1, costs, 0)
+
+
+def leaf_loss(costs: int, deaths: int, hazard: int) -> float:
+    """The loss of a leaf, from its sums; it is never negative, but rounding could make it so."""
+    if not deaths:
+        return 0.0
+    return max(0.0, costs / UNITS + deaths * log(hazard / (deaths * UNITS)))
+
+
+Curve = tuple[tuple[float, float], ...]  # times, and the share that is left after each
+
+
+def surviving(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
+    """The curve of Kaplan and Meier: the share that survives each moment at which rows died or were lost."""
+    return tuple(_product(times, observed, np.zeros(len(times), dtype=np.bool_)))
+
+
+def not_lost(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
+    """The same for rows that are lost from sight; who dies at a moment can no longer be lost at it."""
+    return tuple(_product(times, ~observed, observed))
+
+
+def _product(
+    times: NDArray[Any], leaves: NDArray[np.bool_], before: NDArray[np.bool_]
+) -> Iterator[tuple[float, float]]:
+    """Moment by moment the product of the shares that stay; rows marked `before` are gone before the others leave."""
+    share, left = 1.0, len(times)
+    moments, place = np.unique(times, return_inverse=True)
+    place = place.reshape(-1)
+    sums = [np.bincount(place, weights=each, minlength=len(moments)).tolist() for each in (leaves, before)]
+    rows = np.bincount(place, minlength=len(moments)).tolist()
+    for moment, going, gone, there in zip(moments.tolist(), *sums, rows, strict=True):
+        share *= 1 - going / (left - gone) if going else 1.0
+        left -= there
+        yield float(moment), share

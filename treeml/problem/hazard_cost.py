@@ -1,0 +1,43 @@
+"""The rows of a leaf -> its loss under survival_loss, as a cost that is data.
+
+Logarithms are rounded floats, unlike every other cost here, so a proof of such a goal states a tolerance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.data.hazards import death_costs, deaths_and_hazard, leaf_loss
+from treeml.problem.terms import StoredCost
+
+if TYPE_CHECKING:
+    from treeml.problem.arrays import Rows, Whole
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class HazardCost(StoredCost):
+    """The loss of a leaf as a cost that is data."""
+
+    values: Whole  # rows, each as one whole number
+    costs: Whole  # what the death of each row costs in any leaf
+
+    @classmethod
+    def of(cls, values: Whole) -> HazardCost:
+        return cls(values, death_costs(values))
+
+    def __call__(self, rows: Rows) -> float:
+        deaths, hazard = deaths_and_hazard(self.values[rows])
+        return leaf_loss(int(self.costs[rows].sum()), deaths, hazard)
+
+    def restricted(self, rows: Rows) -> HazardCost:
+        return HazardCost(self.values[rows], self.costs[rows])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"values": self.values.tolist()}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> HazardCost:
+        return cls.of(np.array(fields["values"], dtype=np.int64))

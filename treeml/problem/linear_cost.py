@@ -1,0 +1,40 @@
+"""The rows of a leaf -> the loss of its linear model, as a cost that is data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treeml.data.linear import LinearColumns, fitted
+from treeml.problem.terms import StoredCost
+
+if TYPE_CHECKING:
+    from treeml.problem.arrays import Rows
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LinearCost(StoredCost):
+    """The loss of the linear model of a leaf."""
+
+    columns: LinearColumns
+
+    def __call__(self, rows: Rows) -> float:
+        return fitted(self.columns, rows).loss
+
+    def restricted(self, rows: Rows) -> LinearCost:
+        return LinearCost(self.columns.at(rows))
+
+    def to_json(self) -> dict[str, Any]:
+        columns = self.columns
+        arrays = {name: getattr(columns, name).tolist() for name in ("values", "spread", "target", "weight")}
+        return {"names": list(columns.names), **arrays, "ridge": columns.ridge}
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> LinearCost:
+        values, spread, target, weight = (
+            np.array(fields[name], dtype=np.float64) for name in ("values", "spread", "target", "weight")
+        )
+        values = values.reshape(len(target), len(fields["names"]))
+        return cls(LinearColumns(tuple(fields["names"]), values, spread, target, weight, fields["ridge"]))

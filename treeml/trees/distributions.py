@@ -1,0 +1,256 @@
+"""Tree, rows -> at every node, how its rows spread over the tested column, by class or with the target's values.
+
+Bars have places 0, 1, 2, ... from the left, and a cut is a place between them, so numbers and levels are drawn alike:
+the bars left of the first cut are the rows of the first side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treeml.data.table import label_text
+from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, TreeTest, number_text, rounded_text
+from treeml.trees.routing import Inputs, Values, read_inputs, route, side_numbers
+
+BINS = 18  # of a histogram, about
+MOST_BARS = 30  # levels of a column that get a bar of their own
+MOST_POINTS = 150  # of a cloud; more would be one blot
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Rows with values in one interval, or with one level, by class."""
+
+    label: str  # empty for an interval
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The rows at a node along the tested column, or along the target for a leaf of numbers."""
+
+    bars: tuple[Bar, ...]
+    cuts: tuple[float, ...]
+    marks: tuple[tuple[float, str], ...] = ()  # numbers below the axis, each at its place
+    points: tuple[tuple[float, float], ...] = ()  # (place, the target as a share of its range)
+    sides: tuple[str, ...] = ()  # what to write below the bars of each side if their names do not fit
+    means: tuple[tuple[float, float, float], ...] = ()  # from, to, the mean of the target as a share of its range
+
+
+@dataclass(frozen=True, slots=True)
+class Distributions:
+    """The spread at every node, parents before their sides; None where there is nothing to show."""
+
+    spreads: tuple[Spread | None, ...]
+    rows: int
+    reach: tuple[float, float] | None = None  # of the target, if it is a number that the rows have
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Kinds:
+    """What the rows are colored by: a number per row, and how many numbers there are; and a target that is a number."""
+
+    number: Rows
+    count: int
+    target: Floats | None = None
+
+
+def distributions(tree: TreeData, data: Any) -> Distributions:
+    """How the rows of `data`, in any form that `Tree.predict` takes, spread at every node.
+
+    With a column of the target they are told apart by class. A class that the tree does not know counts as the last.
+    """
+    inputs = read_inputs(tree, data)
+    kinds = _kinds(tree, data, inputs)
+    reach = None
+    if kinds.target is not None and np.isfinite(kinds.target).any():
+        reach = (float(np.nanmin(kinds.target)), float(np.nanmax(kinds.target)))
+    spreads: list[Spread | None] = []
+    todo: list[tuple[Node, Rows]] = [(tree.root, np.arange(inputs.rows))]
+    while todo:
+        node, rows = todo.pop()
+        if isinstance(node, TreeLeaf):
+            spreads.append(None if reach is None or not len(rows) else _of_target(node, rows, kinds, reach))
+            continue
+        column = inputs.columns[node.test.column]
+        side = side_numbers(node, column, rows)
+        spreads.append(_at(node, column, rows, side, kinds, reach) if len(rows) else None)
+        todo += [(each.node, rows[side == place]) for place, each in reversed(list(enumerate(tree.sides(node))))]
+    return Distributions(tuple(spreads), inputs.rows, reach)
+
+
+def _kinds(tree: TreeData, data: Any, inputs: Inputs) -> _Kinds:
+    if tree.task == "clusters":
+        return _Kinds(route(tree, inputs), len(tree.leaves))
+    target = _column_of(data, tree.target)
+    if tree.task == "numbers":
+        is_other = tree.predicted != tree.target  # such as a risk: it does not stand on the scale of the target
+        values = (
+            None if target is None or is_other else np.array([_number(value) for value in target], dtype=np.float64)
+        )
+        return _Kinds(np.zeros(inputs.rows, dtype=np.intp), 1, values)
+    size = len(tree.classes)
+    if target is None:
+        return _Kinds(np.full(inputs.rows, size, dtype=np.intp), size + 1)
+    known = {label_text(label): number for number, label in enumerate(tree.classes)}
+    return _Kinds(np.array([known.get(label_text(value), size) for value in target], dtype=np.intp), size + 1)
+
+
+def _column_of(data: Any, name: str) -> Sequence[Any] | None:
+    """The values of one column, or None if the data have no such column."""
+    if isinstance(data, (np.ndarray, Inputs)) or not name:
+        return None
+    if isinstance(data, Mapping):
+        return data.get(name)
+    if isinstance(data, (list, tuple)):
+        has_it = all(isinstance(row, Mapping) and name in row for row in data)
+        return [row[name] for row in data] if has_it else None
+    import narwhals as nw
+
+    frame = nw.from_native(data, eager_only=True)
+    return frame[name].to_list() if name in frame.columns else None
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return float("nan")
+
+
+def _at(
+    node: Branch, column: Values, rows: Rows, side: Rows, kinds: _Kinds, reach: tuple[float, float] | None
+) -> Spread:
+    missing = np.zeros(len(rows), dtype=np.bool_) if column.missing is None else column.missing[rows]
+    if node.test.kind == "at most" and not column.field.levels:
+        values = column.values[rows].astype(np.float64)
+        return _of_numbers(node.test, values, missing, rows, kinds, reach)
+    return _of_levels(column, rows, side, missing, kinds, reach)
+
+
+def _of_numbers(
+    test: TreeTest,
+    values: Floats,
+    missing: NDArray[np.bool_],
+    rows: Rows,
+    kinds: _Kinds,
+    reach: tuple[float, float] | None,
+) -> Spread:
+    """A histogram in which the threshold is the border of two bars; missing values are a bar at the right end."""
+    known = values[~missing]
+    cut = float(test.values[0])
+    low = min(float(known.min()), cut) if len(known) else cut
+    high = max(float(known.max()), cut) if len(known) else cut
+    size = (high - low) / BINS or 1.0
+    left = max(1, int(np.ceil((cut - low) / size - 1e-9)))
+    right = max(1, int(np.ceil((high - cut) / size - 1e-9)))
+    places = left + (values - cut) / size
+    # A bar holds the values up to its right border, as `<=` does.
+    bins = np.clip(np.ceil(np.where(missing, 0.0, places)).astype(np.intp) - 1, 0, left + right - 1)
+    bins[~missing & (values > cut)] = np.maximum(bins[~missing & (values > cut)], left)
+    bins[missing] = left + right + 1
+    has_missing = bool(missing.any())
+    labels = [""] * (left + right) + (["", "missing"] if has_missing else [])
+    texts = [(left + (low - cut) / size, low), (float(left), cut), (left + (high - cut) / size, high)]
+    marks = tuple((place, _short(value)) for place, value in dict(texts).items())
+    spread = Spread(_bars(labels, bins, rows, kinds), (float(left),), marks)
+    if reach is None or kinds.target is None:
+        return spread
+    return _with_points(spread, np.where(missing, left + right + 1.5, places), rows, kinds.target, reach)
+
+
+def _of_levels(
+    column: Values,
+    rows: Rows,
+    taken: Rows,
+    missing: NDArray[np.bool_],
+    kinds: _Kinds,
+    reach: tuple[float, float] | None,
+) -> Spread:
+    """A bar per level, those of the first side first; small levels of a side share one bar."""
+    keys = np.where(missing, -1, column.values[rows]) if column.field.levels else column.values[rows]
+    found, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    first = np.array([int(np.argmax(code == number)) for number in range(len(found))], dtype=np.intp)
+    side = taken[first]
+    labels: list[str] = []
+    bar_of = np.zeros(len(found), dtype=np.intp)
+    cuts, names = [], []
+    room = max(2, MOST_BARS // len(set(side.tolist())))
+    for each in range(int(side.max()) + 1):
+        here = np.flatnonzero(side == each)
+        own = set(here[np.argsort(-counts[here], kind="stable")][: room if len(here) <= room else room - 1].tolist())
+        for number in here.tolist():
+            if number in own:
+                bar_of[number] = len(labels)
+                labels.append(_level(column, found[number], bool(missing[first[number]])))
+        if len(own) < len(here):
+            bar_of[[number for number in here.tolist() if number not in own]] = len(labels)
+            labels.append(f"{len(here) - len(own)} more")
+        cuts.append(float(len(labels)))
+        names.append(f"{len(here)} {'value' if len(here) == 1 else 'values'}" if len(here) else "")
+    bins = bar_of[code]
+    spread = Spread(_bars(labels, bins, rows, kinds), tuple(cuts[:-1] or cuts), sides=tuple(names))
+    if reach is None or kinds.target is None:
+        return spread
+    # Points of one level stand side by side, in the order of the rows, so that they hide each other less.
+    return _with_points(spread, bins + 0.2 + 0.6 * (np.arange(len(rows)) * 0.618 % 1.0), rows, kinds.target, reach)
+
+
+def _level(column: Values, value: Any, is_missing: bool) -> str:
+    if is_missing:
+        return "missing"
+    if not column.field.levels:
+        return number_text(value.item() if hasattr(value, "item") else value)
+    return label_text(column.field.levels[value]) if value >= 0 else "other"
+
+
+def _bars(labels: Sequence[str], bins: Rows, rows: Rows, kinds: _Kinds) -> tuple[Bar, ...]:
+    cells = np.bincount(bins * kinds.count + kinds.number[rows], minlength=len(labels) * kinds.count)
+    counts = cells.reshape(-1, kinds.count)[: len(labels)].tolist()
+    return tuple(Bar(label, tuple(each)) for label, each in zip(labels, counts, strict=True))
+
+
+def _with_points(spread: Spread, places: Floats, rows: Rows, target: Floats, reach: tuple[float, float]) -> Spread:
+    """The same with a point per row (at most MOST_POINTS, evenly chosen), and the mean of the target on each side."""
+    low, high = reach
+    share = (target[rows] - low) / (high - low) if high > low else np.full(len(rows), 0.5)
+    known = np.flatnonzero(np.isfinite(share))
+    if not len(known):
+        return spread
+    chosen = known[np.linspace(0, len(known) - 1, min(len(known), MOST_POINTS)).astype(np.intp)]
+    points = tuple((float(places[row]), float(share[row])) for row in chosen)
+    borders = (0.0, *spread.cuts, float(len(spread.bars)))
+    place_of, means = places[known], []
+    for start, stop in pairwise(borders):
+        inside = (place_of > start if start else place_of >= 0) & (place_of <= stop)
+        if inside.any():
+            means.append((start, stop, float(share[known][inside].mean())))
+    return replace(spread, points=points, means=tuple(means))
+
+
+def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float]) -> Spread | None:
+    """The histogram of the target in a leaf of numbers, over the same range in all leaves, with the prediction."""
+    assert kinds.target is not None
+    values = kinds.target[rows]
+    values = values[np.isfinite(values)]
+    low, high = reach
+    if not len(values) or high <= low:
+        return None
+    counts, _ = np.histogram(values, bins=BINS, range=reach)
+    place = (leaf.prediction - low) / (high - low) * BINS
+    bars = tuple(Bar("", (int(count),)) for count in counts)
+    return Spread(bars, (min(max(place, 0.0), float(BINS)),), ((0.0, _short(low)), (float(BINS), _short(high))))
+
+
+def _short(value: float) -> str:
+    text = number_text(value)
+    return text if len(text) <= 8 else rounded_text(value) if len(rounded_text(value)) <= 8 else f"{value:.3g}"
