@@ -153,6 +153,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "every tree is a single leaf or begins with one of these tests, and each of these was solved or bounded",
             bound=[BOUND, INFEASIBLE], optimal=[BOUND, INFEASIBLE], infeasible=[INFEASIBLE],
         ),
+        "case by case": _resting(
+            "every tree that meets the requirements is in one of these cases, and each was solved or bounded",
+            bound=[BOUND, INFEASIBLE], optimal=[BOUND, INFEASIBLE], infeasible=[INFEASIBLE],
+        ),
         "race": _resting(
             "a member of the race proved it", bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE]
         ),
