@@ -351,6 +351,33 @@ def test_a_leaf_against_its_majority_and_the_slack_of_requirements(tmp_path: Pat
     assert browser.errors == []
 
 
+FAN = """data "rows.csv"
+predict y
+binarize color by branches
+minimize errors
+require depth <= 1
+solve with oracle
+"""
+
+
+def test_a_node_with_one_branch_for_each_level(tmp_path: Path, browser: Browser) -> None:
+    rows = [("red", "a"), ("green", "b"), ("blue", "c"), ("white", "a"), ("red", "a"), ("", "b")]
+    (tmp_path / "rows.csv").write_text("color,y\n" + "\n".join(",".join(row) for row in rows * 2) + "\n")
+    (tmp_path / "spec.tml").write_text(FAN.replace("predict y", "predict y\ncolumn color : category, missing separate"))
+    run("solve", tmp_path / "spec.tml", "-o", tmp_path / "result.json", "-q")
+    run("report", tmp_path / "result.json", "-o", tmp_path / "page.html")
+    tree = Tree.read(tmp_path / "result.json")
+    sides = tree.sides(tree.root)
+    assert len(sides) == 5
+    browser.open(tmp_path / "page.html", 1400)
+    assert browser.run("document.querySelectorAll('#picture .node').length") == 6
+    drawn = browser.run("[...document.querySelectorAll('#picture .answer')].map((each) => each.textContent)")
+    assert drawn == [side.short for side in sides]
+    found = browser.run(f"{json.dumps([{'color': color} for color, _ in rows])}.map({ANSWER})")
+    assert [said for _, said in found] == [label for _, label in rows]
+    assert browser.errors == []
+
+
 TEXTS_INSIDE = """[...document.querySelectorAll('.plot')].every((plot) => {
     const frame = plot.getBoundingClientRect();
     return [...plot.querySelectorAll('text')].every((text) => {

@@ -136,9 +136,9 @@
     const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": "decision tree" });
     for (const here of seen) {
       if (!here.parent) continue;
-      const top = here.parent.y + here.parent.height, middle = (top + here.y) / 2;
+      const top = here.parent.y + here.parent.height, middle = (top + here.y - 22) / 2;
       const on = reached.has(here.number) ? " on" : before.has(here.number) ? " was" : "";
-      picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y}` }));
+      picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y - 22} V ${here.y}` }));
     }
     for (const here of seen) {
       if (!here.parent) continue;
@@ -168,7 +168,7 @@
     if (here.isLeaf) frame.setAttribute("fill", color(here));
     group.append(hover, frame);
     here.lines.forEach((line, place) => {
-      const text = drawn("text", { class: (here.isLeaf ? "says" : "asks") + (place > 1 ? " warns" : ""), x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle", "font-weight": place ? 400 : 700 });
+      const text = drawn("text", { class: (here.isLeaf ? "says" : "asks") + (place > 1 ? " warns" : place ? "" : " names"), x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle" });
       text.textContent = line;
       group.append(text);
     });
