@@ -183,7 +183,8 @@ def _requirement(
     text = requirement.text or requirement.name
     if value is None:
         return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
-    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    above = value - limit
+    room = above if requirement.sense == ">=" else -above if requirement.sense == "<=" else -abs(above)
     return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
 
 
