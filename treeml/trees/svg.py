@@ -245,7 +245,7 @@ def _legend(tree: TreeData) -> Iterator[tuple[str, str]]:
             yield class_color(number), shown(label_text(label), 24)
         if len(tree.classes) > MOST_IN_LEGEND:
             yield "", f"and {len(tree.classes) - MOST_IN_LEGEND} more"
-    elif tree.task == "numbers" and len(tree.leaves) > 1:
+    elif tree.task == "numbers" and len(tree.leaves) > 1 and not any(leaf.slopes for leaf in tree.leaves):
         values = [leaf.prediction for leaf in tree.leaves]
         if tree.predicted != tree.target:
             yield "", shown(tree.predicted, 40)

@@ -18,7 +18,8 @@
   }
   const predictionText = (leaf) => Array.isArray(leaf.predict)
     ? leaf.predict.map((value, place) => `${tree.outputs[place]} ${readable(value)}`).join(", ")
-    : typeof leaf.predict === "number" && tree.task !== "classes" ? readable(leaf.predict) : labelText(leaf.predict);
+    : typeof leaf.predict !== "number" || tree.task === "classes" ? labelText(leaf.predict)
+      : readable(leaf.predict) + Object.entries(leaf.slopes || {}).map(([column, slope]) => ` ${slope < 0 ? "-" : "+"} ${readable(Math.abs(slope))} * ${column}`).join("");
 
   // The tree: every node with its position, rows and class counts
 
@@ -82,7 +83,7 @@
     if (tree.task === "clusters") return tints[leaves.indexOf(here) % tints.length];
     const values = leaves.map((each) => each.node.predict);
     const low = Math.min(...values), high = Math.max(...values);
-    const share = high === low ? 0.5 : (here.node.predict - low) / (high - low);
+    const share = high === low || here.node.slopes ? 0.5 : (here.node.predict - low) / (high - low);
     return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
 
