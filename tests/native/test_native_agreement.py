@@ -34,6 +34,10 @@ VARIANTS: tuple[dict[str, int], ...] = (
     {"unavoidable": 0},
     {"archive": 16},
     {"deepening": 0},
+    {"climb": 0},
+    {"climb": 1},
+    {"climb": 1, "threads": 2},
+    {"climb": 1, "cache_kind": 0},
     {"memory": 1 << 21},
     {"memory": 1 << 21, "cache_kind": 3, "wipe": 1},
     {"memory": 1 << 21, "wipe": 2},
@@ -141,6 +145,23 @@ def test_support_and_price_agree_with_the_general_search(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3])
+@pytest.mark.parametrize("largest", [1, 100, 2**17, 2**18, 2**19, 2**40], ids=str)
+def test_squared_loss_about_the_sizes_that_fit_in_one_number(kernel: int, largest: int) -> None:
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor has no such kernel")
+    for seed, heaviest in ((0, 1), (1, 2), (2, 40), (3, 10**6)):
+        random, bits = data(600 + seed, 19, 150)  # tests beyond one vector, rows beyond two chunks
+        targets = largest * (bits[0] ^ bits[17]).astype(np.int64) - random.integers(0, largest + 1, 150)
+        weight = None if heaviest == 1 else random.integers(0, heaviest, 150)
+        solver = Solver(bits, Targets(targets[:, None], "squared", weight=weight))
+        for price in (0, 1, largest):
+            general = solver.solve(depth=3, leaf_price=price, options={"general": 1})
+            found = solver.solve(depth=3, leaf_price=price, options={"kernel": kernel})
+            assert found.status == general.status == "optimal"
+            assert close(found, general), (seed, price)
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "supports"), [(150, (2, 7, 30, 76, 151)), (33_000, (40, 12_000, 33_001))], ids=str)
 def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...]) -> None:
     """Lanes of 16 and of 32 bits; bounds that allow several leaves, one leaf and no leaf."""
@@ -182,6 +203,34 @@ def test_no_depth_limit() -> None:
             free, deep = solver.solve(support=support), solver.solve(support=support, depth=7)
             assert free.status == "optimal"
             assert close(free, deep)
+
+
+@pytest.mark.parametrize("heaviest", [1, 3, 1000, 30_000, 10**6, 10**12], ids=str)
+@pytest.mark.parametrize("kernel", [1, 2, 3, 4])
+def test_prices_without_a_depth(kernel: int, heaviest: int) -> None:
+    # Prices from nothing to more than the data are worth, with weights about the widths of the lanes.
+    for seed in range(8):
+        random, bits = data(seed, 7, 60)
+        noise = random.random(60) < 0.2
+        weight = random.integers(1, heaviest + 1, 60)
+        solver = Solver(bits, Labels((bits[0] ^ bits[1]) ^ noise, 2, weight))
+        whole = int(weight.sum())
+        for price in sorted({0, 1, *(max(1, whole // part) for part in (300, 60, 25, 10, 4, 1))}):
+            general = solver.solve(leaf_price=price, options={"general": 1})
+            for options in ({"kernel": kernel}, {"kernel": kernel, "cache_kind": 2}, {"kernel": kernel, "cache": 9}):
+                if kernel_is_there(options):
+                    found = solver.solve(leaf_price=price, options=options)
+                    assert (found.status, found.value) == ("optimal", general.value), (seed, price, options)
+
+
+def test_prices_without_a_depth_agree_with_all_trees() -> None:
+    for seed in range(12):
+        random, bits = data(seed, 4, 14)
+        cost = random.integers(0, 9, (14, 2))
+        solver = Solver(bits, ClassCosts(cost))
+        for price in (1, 2, 3, 5, 8):
+            truth = min(by_leaves(bits, class_cost(cost), 4, price=price).values())
+            assert solver.solve(leaf_price=price).value == truth
 
 
 def test_levels_are_those_of_single_searches() -> None:

@@ -35,6 +35,7 @@ class Browser:
             os.dup2(other, 4)
 
         flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
+        flags += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
         self.process = subprocess.Popen(
             [program, *flags, "--remote-debugging-pipe", f"--user-data-dir={self.profile}", "about:blank"],
             preexec_fn=connect,

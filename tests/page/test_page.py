@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copy
 from typing import Any
 
 import pytest
@@ -109,46 +110,170 @@ def test_the_page_is_small(folder: Path) -> None:
     assert Tree.read(folder / "result.json").depth == 5
 
 
-def test_it_predicts_what_the_tree_predicts(folder: Path, browser: Browser) -> None:
-    tree = Tree.read(folder / "result.json")
+MODEL = """(() => {
+    const { result } = JSON.parse(document.getElementById("content").textContent);
+    const trees = result.forest ? result.forest.trees : [result.tree], fields = {};
+    for (const tree of trees) for (const field of tree.columns) fields[field.name] ??= field;
+    const weights = result.forest ? result.forest.weights.map((text) => text.split("/").map(BigInt)) : [];
+    const scale = weights.reduce((product, [, below = 1n]) => product * below, 1n);
+    const whole = weights.map(([above, below = 1n]) => above * scale / below);
+    return { fields, trees, classes: trees[0].classes, weights: whole };
+})()"""
+VALUES = "(row) => new Map(Object.entries(row).map(([name, text]) => [name, readValue(model.fields[name], text)]))"
+# Answers question after question as a reader does, and returns the columns that were asked for.
+ANSWER = """(row) => {
+    const byId = (id) => document.getElementById(id), asked = [];
+    byId("again").click();
+    while (!byId("question").hidden && asked.length < 50) {
+        const column = byId("question").dataset.column, text = row[column];
+        asked.push(column);
+        const levels = [...byId("question").querySelectorAll("[data-level]")];
+        const level = levels.find((each) => each.dataset.level === text);
+        if (text === "") byId("is-missing").click();
+        else if (level) level.click();
+        else { byId("answer").value = text; byId("question").requestSubmit(); }
+    }
+    return [asked, byId("prediction").querySelector("strong").textContent];
+}"""
+
+
+def texts_of(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
+    return [{name: "" if row[name] is None else str(row[name]) for name in columns} for row in rows]
+
+
+def many_rows(tree: Tree) -> list[dict[str, Any]]:
     rows = [dict(zip(COLUMNS, row, strict=False)) for row in made_rows()[:120]]
     rows += [{**rows[0], 'blood "type"': "unknown"}, {**rows[1], "age": None, "pulse": None, 'blood "type"': None}]
     for node in tree.nodes():
         if hasattr(node, "test") and node.test.kind == "at most":
             rows.append({**rows[2], node.test.column: node.test.values[0]})
+    return rows
+
+
+def test_it_predicts_what_the_tree_predicts(folder: Path, browser: Browser) -> None:
+    tree = Tree.read(folder / "result.json")
+    rows = many_rows(tree)
     browser.open(folder / "page.html", 1400)
-    texts = [{name: "" if row[name] is None else str(row[name]) for name in tree.columns} for row in rows]
     found = browser.run(
-        f"""{json.dumps(texts)}.map((row) => {{
-            const inputs = [...document.querySelectorAll("#row input")];
-            for (const input of inputs) input.value = row[input.name];
-            inputs[0].dispatchEvent(new Event("input", {{bubbles: true}}));
-            const shown = document.getElementById("prediction");
-            return (shown.querySelector("strong") ?? shown).textContent;
-        }})"""
+        f"""(() => {{ const model = {MODEL}, values = {VALUES};
+        return {json.dumps(texts_of(rows, tree.columns))}.map((row) => judge(model, values(row)).leaf.predict); }})()"""
     )
     assert found == tree.predict(rows).tolist()
     assert browser.errors == []
 
 
+def test_it_asks_only_what_the_path_needs(folder: Path, browser: Browser) -> None:
+    tree = Tree.read(folder / "result.json")
+    rows = [row for row in many_rows(tree) if row['blood "type"'] != "unknown"][:60]
+    browser.open(folder / "page.html", 1400)
+    found = browser.run(f"{json.dumps(texts_of(rows, tree.columns))}.map({ANSWER})")
+    paths = list(tree.paths())
+    for row, leaf, (asked, said) in zip(rows, tree.apply(rows).tolist(), found, strict=True):
+        assert asked == list(dict.fromkeys(test.column for test, _ in paths[leaf][0]))
+        assert said == tree.predict([row])[0]
+    assert any(len(asked) < len(tree.columns) for asked, _ in found)
+    assert browser.errors == []
+
+
 def test_typing_a_row_shows_its_path(folder: Path, browser: Browser) -> None:
+    """By keyboard alone: each answer is typed or chosen, and Enter goes on to the next question."""
     tree = Tree.read(folder / "result.json")
     row = {"age": 61, "pulse": 80.1, 'blood "type"': "A", "smokes": "no", "weight": 70.5}
     browser.open(folder / "page.html", 1400)
-    for place, name in enumerate(tree.columns):
-        browser.run(f"document.querySelectorAll('#row input')[{place}].focus()")
-        browser.call("Input.insertText", text=str(row[name]))
+    browser.run("document.getElementById('answer').focus()")
+    for _ in range(20):
+        column = browser.run("document.getElementById('question').dataset.column")
+        if browser.run("document.getElementById('question').hidden"):
+            break
+        if browser.run("document.activeElement.id === 'answer' && document.activeElement.tagName === 'INPUT'"):
+            browser.call("Input.insertText", text=str(row[column]))
+        else:
+            for _ in range(10):  # to the button of the level
+                if browser.run("document.activeElement.dataset.level") == row[column]:
+                    break
+                browser.key("Tab", 9)
+        browser.key("Enter", 13, "\r")
     assert browser.run("document.querySelector('#prediction strong').textContent") == tree.predict([row])[0]
     facts = browser.run("[...document.querySelectorAll('#path li')].map((each) => each.textContent)")
-    # The page knows that a column which is filled is never missing.
-    expected = [fact.removesuffix(" or is missing") for fact in tree.decision_path(row)[:-1]]
-    assert [fact.removesuffix(" or is missing") for fact in facts] == expected
+    assert facts == list(tree.decision_path(row)[:-1])
     assert browser.run("document.querySelectorAll('#picture .node.on').length") == len(facts) + 1
-    browser.run("document.querySelectorAll('#row input')[0].focus()")
-    browser.run("document.querySelectorAll('#row input')[0].select()")
+    assert browser.run("document.activeElement.id") == "again"
+    assert browser.errors == []
+
+
+def test_an_answer_that_is_not_a_number_is_refused(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "page.html", 1400)
+    while not browser.run("document.getElementById('answer').name"):
+        browser.run("document.querySelector('#question [data-level]').click()")
+    column = browser.run("document.getElementById('answer').name")
+    browser.run("document.getElementById('answer').focus()")
     browser.call("Input.insertText", text="not a number")
-    shown = browser.run("document.getElementById('prediction').textContent")
-    assert "is not a number" in shown or shown in tree.classes  # where the first column holds levels
+    browser.key("Enter", 13, "\r")
+    assert "is not a number" in browser.run("document.getElementById('question-error').textContent")
+    assert browser.run("document.getElementById('question').dataset.column") == column
+    assert browser.run("document.getElementById('answer').getAttribute('aria-invalid')") == "true"
+
+
+def test_changing_an_answer_shows_both_paths(folder: Path, browser: Browser) -> None:
+    tree = Tree.read(folder / "result.json")
+    row = many_rows(tree)[0]
+    for width in (1400, 390):
+        browser.open(folder / "page.html", width)
+        _, before = browser.run(f"({ANSWER})({json.dumps(texts_of([row], tree.columns)[0])})")
+        assert "smallest change" in browser.run("document.getElementById('smallest').textContent")
+        browser.run("document.querySelector('#smallest .try').click()")
+        if browser.run("document.getElementById('question').hidden"):  # nothing more has to be asked
+            after = browser.run("document.querySelector('#prediction strong').textContent")
+            assert after != before
+            assert f"and was {before} before" in browser.run("document.getElementById('prediction').textContent")
+            assert browser.run("document.querySelectorAll('#picture .edge.was').length > 0")
+        browser.run("document.querySelector('[data-change]').click()")
+        assert browser.run("document.activeElement.closest('#question') !== null")
+        assert browser.run("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.errors == []
+
+
+def choices_of(tree: Tree, column: str) -> list[Any]:
+    """One value for every set of values that no test of the tree tells apart."""
+    field = next(field for field in tree.fields if field.name == column)
+    missing = [None] if field.missing and field.fill is None else []
+    if field.levels:
+        return [*field.levels, *missing]
+    cuts = sorted(
+        {node.test.values[0] for node in tree.nodes() if hasattr(node, "test") and node.test.column == column} - {()}
+    )
+    return [*cuts, cuts[-1] + 1, *missing]
+
+
+def test_the_smallest_change_is_smallest(folder: Path, browser: Browser) -> None:
+    """Against all changes of one column, and of two columns where one is not enough."""
+    tree = Tree.read(folder / "result.json")
+    rows = [row for row in many_rows(tree)[:40] if row['blood "type"'] != "unknown"]
+    browser.open(folder / "page.html", 1400)
+    found = browser.run(
+        f"""(() => {{ const model = {MODEL}, values = {VALUES};
+        const plain = (value) => value === MISSING ? null : value;
+        return {json.dumps(texts_of(rows, tree.columns))}.map((row) => {{
+            const best = smallestChange(model, values(row));
+            const alone = Object.keys(row).map((column) => changeOf(model, column, values(row))).filter((each) => each);
+            return [best.changes.map(({{column, value}}) => [column, plain(value)]), best.leaf.predict,
+                alone.map(({{column, value}}) => [column, plain(value)])];
+        }}); }})()"""
+    )
+    for row, (changes, predicted, alone) in zip(rows, found, strict=True):
+        now = tree.predict([row])[0]
+        assert predicted != now
+        assert tree.predict([{**row, **dict(changes)}])[0] == predicted
+        single = {
+            column: {value for value in choices_of(tree, column) if tree.predict([{**row, column: value}])[0] != now}
+            for column in tree.columns
+        }
+        if any(single.values()):
+            assert len(changes) == 1
+        for column, value in alone:
+            assert tree.predict([{**row, column: value}])[0] != now
+        present = {column for column, values in single.items() if values - {None}}
+        assert {column for column, _ in alone} == present
 
 
 def test_folding_by_mouse_and_by_keyboard(folder: Path, browser: Browser) -> None:
@@ -162,7 +287,9 @@ def test_folding_by_mouse_and_by_keyboard(folder: Path, browser: Browser) -> Non
     browser.key("ArrowDown", 40)
     assert browser.run("document.activeElement.dataset.node") == "1"
     browser.key("ArrowRight", 39)
-    assert browser.run("document.activeElement.getAttribute('aria-label').startsWith('no: ')")
+    tree = Tree.read(folder / "result.json")
+    second = tree.sides(tree.root)[1].fact
+    assert browser.run("document.activeElement.getAttribute('aria-label')").startswith(f"{second}: ")
     browser.key("ArrowUp", 38)
     assert browser.run("document.activeElement.dataset.node") == "0"
     assert "300 rows" in browser.run("document.getElementById('details').textContent")
@@ -193,6 +320,74 @@ def test_it_shows_exact_values_and_the_race(folder: Path, browser: Browser) -> N
     assert "seed" in browser.run("document.getElementById('versions').innerText")
     assert "300 rows" in browser.run("document.getElementById('data-line').textContent")
     assert "it's <b>ill</b>" in browser.run("document.getElementById('legend').textContent")
+
+
+AGAINST = """data "heart.csv"
+predict disease is "yes"
+maximize accuracy
+require recall("yes") >= 0.98
+require depth <= 2
+require support >= 30
+"""
+
+
+def test_a_leaf_against_its_majority_and_the_slack_of_requirements(tmp_path: Path, browser: Browser) -> None:
+    copy(Path(__file__).parents[2] / "examples" / "plain" / "heart.csv", tmp_path)
+    (tmp_path / "spec.tml").write_text(AGAINST)
+    run("solve", tmp_path / "spec.tml", "-o", tmp_path / "result.json", "-q")
+    run("report", tmp_path / "result.json", "-o", tmp_path / "page.html")
+    tree = Tree.read(tmp_path / "result.json")
+    against = [leaf for leaf in tree.leaves if leaf.because]
+    assert against
+    browser.open(tmp_path / "page.html", 1400)
+    assert browser.run("document.querySelectorAll('#picture .node.against').length") == len(against)
+    drawn = browser.run("document.getElementById('picture').textContent")
+    assert 'for recall("yes") >= 0.98' in drawn
+    bars = browser.run(
+        "[...document.querySelectorAll('#requirements .slack')].map((each) => each.getAttribute('aria-label'))"
+    )
+    assert len(bars) == 3
+    assert bars[1].endswith(f"limit <= 2, slack {2 - tree.depth}")
+    assert browser.errors == []
+
+
+TEXTS_INSIDE = """[...document.querySelectorAll('.plot')].every((plot) => {
+    const frame = plot.getBoundingClientRect();
+    return [...plot.querySelectorAll('text')].every((text) => {
+        const box = text.getBoundingClientRect();
+        return box.left >= frame.left - 1 && box.right <= frame.right + 1
+            && box.top >= frame.top - 1 && box.bottom <= frame.bottom + 1;
+    });
+})"""
+
+
+@pytest.mark.parametrize(
+    ("times", "values"),
+    [
+        ((0.001, 0.0011), (0.81, 0.82)),
+        ((0.5, 0.6, 0.65), (123456789, 123456790, 123456799)),
+        ((1e-6, 1.0, 300.0), (-3, 0, 4)),
+        ((2.0, 2.5), (0.5, 0.5)),
+    ],
+)
+def test_axes_are_readable(
+    folder: Path, tmp_path: Path, browser: Browser, times: tuple[float, ...], values: tuple[float, ...]
+) -> None:
+    record = json.loads((folder / "race.jsonl").read_text().splitlines()[0])
+    trace = [{"seconds": x, "objective": [y], "bound": y + 1} for x, y in zip(times, values, strict=True)]
+    (tmp_path / "race.jsonl").write_text(
+        json.dumps({**record, "backend": "a back-end with a long name", "trace": trace, "seconds": times[-1]}) + "\n"
+    )
+    run("report", tmp_path / "race.jsonl", "-o", tmp_path / "page.html")
+    for width in (1400, 390):
+        browser.open(tmp_path / "page.html", width)
+        assert browser.run("document.querySelectorAll('.plot').length") == 1
+        assert browser.run(TEXTS_INSIDE)
+        ticks = browser.run("[...document.querySelectorAll('.plot .tick')].map((each) => each.textContent)")
+        assert len(ticks) >= 4
+        assert len(set(ticks)) >= 4
+        assert browser.run("document.querySelector('.plot .names').textContent") == "objective"
+    assert browser.errors == []
 
 
 def test_it_prints(folder: Path, browser: Browser) -> None:
@@ -255,17 +450,15 @@ def test_a_forest_votes_as_it_predicts(folder: Path, forest_page: Path, browser:
     browser.open(forest_page, width)
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     assert browser.run("document.title") == "Forest for outcome"
-    texts = [{name: "" if row[name] is None else str(row[name]) for name in forest.columns} for row in rows]
+    texts = texts_of(rows, forest.columns)
     found = browser.run(
-        f"""{json.dumps(texts)}.map((row) => {{
-            const inputs = [...document.querySelectorAll("#row input")];
-            for (const input of inputs) input.value = row[input.name];
-            inputs[0].dispatchEvent(new Event("input", {{bubbles: true}}));
-            const shown = document.getElementById("prediction");
-            return (shown.querySelector("strong") ?? shown).textContent;
-        }})"""
+        f"""(() => {{ const model = {MODEL}, values = {VALUES};
+        return {json.dumps(texts)}.map((row) => labelText(model.classes[judge(model, values(row)).leaf])); }})()"""
     )
     assert found == forest.predict(rows).tolist()
+    known = [row for row in rows if row['blood "type"'] != "unknown"][:20]
+    asked = browser.run(f"{json.dumps(texts_of(known, forest.columns))}.map({ANSWER})")
+    assert [said for _, said in asked] == forest.predict(known).tolist()  # also if not all columns were asked for
     assert "votes: " in browser.run("document.getElementById('prediction').textContent")
     assert browser.errors == []
 

@@ -63,6 +63,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             BOUND, OPTIMAL, INFEASIBLE,
         ),
         "search bound": _by_itself("every tree that the search has not examined is at or above this bound", BOUND),
+        "target by target": _by_itself(
+            "searches for a tree below one target after another ended without one, or every tree that the search has "
+            "not examined is at or above this bound",
+            BOUND,
+        ),
         "support sets": _by_itself(
             "every set of columns that could give a smaller tree was searched", BOUND, OPTIMAL, INFEASIBLE
         ),
@@ -146,6 +151,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         ),
         "root by root": _resting(
             "every tree is a single leaf or begins with one of these tests, and each of these was solved or bounded",
+            bound=[BOUND, INFEASIBLE], optimal=[BOUND, INFEASIBLE], infeasible=[INFEASIBLE],
+        ),
+        "case by case": _resting(
+            "every tree that meets the requirements is in one of these cases, and each was solved or bounded",
             bound=[BOUND, INFEASIBLE], optimal=[BOUND, INFEASIBLE], infeasible=[INFEASIBLE],
         ),
         "race": _resting(

@@ -8,12 +8,12 @@ of its names there is a tree), unless time ran out, which the explanation then s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, gcd, lcm
 
-from treeml.backends.contract import Answer, Backend, Limits, Status
+from treeml.backends.contract import Answer, Backend, Deadline, Limits, Status
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_sum, meets_all
 from treeml.problem.impossible import impossible
@@ -30,6 +30,7 @@ from treeml.problem.terms import (
 from treeml.problem.tree import Leaf
 
 DEEPEST_TRIED = 5
+LONGEST = 60.0  # seconds for one question; without a limit on depth some would go on for hours
 MOST_GROWN = 4  # greedy trees that are tried per question
 MOST_BITS = 2_000_000  # rows times tests up to which a problem without its depth bound is tried
 
@@ -41,14 +42,17 @@ def explained(backend: Backend, problem: Problem, limits: Limits, answer: Answer
     inner = replace(limits, options={**limits.options, "explain": False, "write": "", "proof": ""})
     inner = replace(inner, options={name: value for name, value in inner.options.items() if name in backend.options})
 
-    def verdict(part: Problem) -> Status:
-        return Status.OPTIMAL if has_easy_tree(part, problem.goals, limits) else _verdict(backend, part, inner)
+    def verdict(part: Problem, deadline: Deadline) -> Status:
+        if has_easy_tree(part, problem.goals, deadline):
+            return Status.OPTIMAL
+        return _verdict(backend, part, replace(inner, deadline=deadline))
 
     names = list(dict.fromkeys(bound.name for bound in problem.bounds))
     if len(names) > 2:
         found = backend.unsat_core(problem, inner)
-        if found is not None and len(found) < len(names) and verdict(with_names(problem, found)) is Status.INFEASIBLE:
-            names = found
+        if found is not None and len(found) < len(names):
+            named = with_names(problem, found)
+            names = found if verdict(named, limits.deadline) is Status.INFEASIBLE else names
     names, _ = filtered(problem, names, limits, verdict)
     return replace(answer, conflict=tuple(name for name in names if name))
 
@@ -58,16 +62,21 @@ def with_names(problem: Problem, names: list[str]) -> Problem:
     return problem.asking((), tuple(bound for bound in problem.bounds if bound.name in names))
 
 
-def filtered(
-    problem: Problem, names: list[str], limits: Limits, verdict: Callable[[Problem], Status]
-) -> tuple[list[str], bool]:
-    """A subset of the names that still conflicts, and whether it is proved to be minimal."""
+Verdict = Callable[[Problem, Deadline], Status]  # is there a tree?
+
+
+def filtered(problem: Problem, names: list[str], limits: Limits, verdict: Verdict) -> tuple[list[str], bool]:
+    """A subset of the names that still conflicts, and whether it is proved to be minimal.
+
+    Every question has its share of the time that is left. What limits the size of a tree is left out last: without it
+    a question is hardest, and easier with fewer other requirements.
+    """
     names, is_minimal = list(names), True
     try:
-        for name in names.copy():
+        for name, deadline in shared_time(problem, names.copy(), limits):
             if limits.deadline.passed:
                 return names, False
-            status = verdict(with_names(problem, [other for other in names if other != name]))
+            status = verdict(with_names(problem, [other for other in names if other != name]), deadline)
             if status is Status.INFEASIBLE:
                 names.remove(name)
             elif status is Status.UNKNOWN:
@@ -77,12 +86,21 @@ def filtered(
     return names, is_minimal
 
 
-def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> bool:
+def shared_time(problem: Problem, names: Sequence[str], limits: Limits) -> Iterator[tuple[str, Deadline]]:
+    """Names of requirements with a deadline for a question about each; limits on the size of a tree come last."""
+    sized = {bound.name for bound in problem.bounds if bound.sum.kinds() & {"Depth", "Leaves"}}
+    for number, name in enumerate(sorted(names, key=sized.__contains__)):
+        yield name, Deadline.after(min(LONGEST, limits.deadline.left() / (len(names) - number)))
+
+
+def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], deadline: Deadline) -> bool:
     """Does a single leaf meet the bounds, or a tree that is grown greedily for a goal or for one of the bounds?
 
-    This shows for most satisfiable requirements that they are satisfiable, at any depth and without a solver.
+    A tree may also meet them with other labels in its leaves. This shows for most satisfiable requirements that they
+    are satisfiable, at any depth and without a solver.
     """
     # imported here: start-up time
+    from treeml.backends.anytime.multipliers import relabeled
     from treeml.backends.heuristics.cart import CartBackend
 
     if any(meets_all(problem, Leaf(label)) for label in range(problem.classes) or (-1,)):
@@ -94,8 +112,16 @@ def has_easy_tree(problem: Problem, goals: tuple[Goal, ...], limits: Limits) -> 
         if "Predicted" in bound.sum.kinds() and len(towards) < MOST_GROWN:
             sign = -1 if bound.sense == ">=" else 1
             towards.append(Goal(Sum(tuple((sign * factor, term) for factor, term in bound.sum.parts))))
-    grown = (CartBackend().solve(problem.asking((goal,), problem.bounds), Limits(limits.deadline)) for goal in towards)
-    return any(answer.tree is not None for answer in grown)
+    limits = Limits(deadline)
+    grown = (CartBackend().solve(problem.asking((goal,), problem.bounds), limits) for goal in towards)
+    if any(answer.tree is not None for answer in grown):
+        return True
+    if not towards or not any("Predicted" in bound.sum.kinds() for bound in problem.bounds):
+        return False
+    free = tuple(bound for bound in problem.bounds if "Predicted" not in bound.sum.kinds())
+    unpruned = replace(limits, options={"prune": "none"})
+    tree = CartBackend().solve(problem.asking(tuple(towards[:1]), free), unpruned).tree
+    return tree is not None and relabeled(problem.asking((), problem.bounds), tree, deadline) is not None
 
 
 def _verdict(backend: Backend, problem: Problem, limits: Limits) -> Status:

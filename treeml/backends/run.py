@@ -137,10 +137,11 @@ def _contradicted_on_the_way(
     if len(problem.goals) == 1:
         # With several goals a report does not say which of them it refers to.
         value = objective[0]
+        most, least = value + slack, value - slack
         for moment in answer.trace:
-            if moment.bound is not None and moment.bound > value + slack:
+            if moment.bound is not None and moment.bound > most:
                 return "B514", f"the bound {moment.bound} that it reported lies above the value {value} of its tree"
-            if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < value - slack:
+            if answer.status is Status.OPTIMAL and moment.objective and moment.objective[0] < least:
                 return "B514", f"it says optimal with the value {value}, and reported a tree with {moment.objective[0]}"
     if answer.status is Status.OPTIMAL and problem.goals and start is not None and _is_answer(problem, start):
         begun_with = tuple(evaluate_sum(goal.sum, problem, start) for goal in problem.goals)

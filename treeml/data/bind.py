@@ -202,7 +202,7 @@ def _features(
                 name for name in columns.others if name not in left_out and columns.others[name].type != "text"
             )
             return bit_names + others
-        chosen = tuple(name for name in candidates if name not in left_out)
+        chosen = tuple([name for name in candidates if name not in left_out])
     else:
         chosen = tuple(name for name in candidates if name not in left_out and columns[name].type != "text")
     if not chosen:

@@ -22,8 +22,7 @@ def fill(
     a value of their own.
     """
     whole = frozenset(whole)
-    gaps = [table.columns[name] for name in needed if _can_have_gaps(table, name)]
-    gaps = [column for column in gaps if column.missing is not None]
+    gaps = [column for column in _columns_with_gaps(table, needed) if column.missing is not None]
     drop = np.zeros(table.rows, dtype=bool)
     medians: list[str] = []
     undeclared = [column for column in gaps if column.name not in whole and column.name not in spec.columns]
@@ -69,10 +68,10 @@ def fill(
     return table, kept
 
 
-def _can_have_gaps(table: Table, name: str) -> bool:
+def _columns_with_gaps(table: Table, needed: Iterable[str]) -> list[Column]:
     """Bits have no missing values; creating their columns just to look would be slow."""
-    columns = table.columns
-    return name in columns and not (isinstance(columns, BitColumns) and name in columns.index)
+    columns = table.columns.others if isinstance(table.columns, BitColumns) else table.columns
+    return [columns[name] for name in needed if name in columns] if columns else []
 
 
 def _with_median(column: Column, notes: list[str]) -> Column:

@@ -30,6 +30,7 @@ from treeml.lang.spec import UNDECLARED, ColumnSpec
 _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas and numpy, by name, so that pandas is not imported
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 _INTEGERS = {f"{sign}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)}  # types of narwhals and polars
+_SMALL_MATRIX = 2**19  # entries
 _DATES = (date, time, np.datetime64)  # datetime is a subclass of date
 
 
@@ -434,11 +435,12 @@ def _from_frame(frame: Any, types: Mapping[str, ColumnSpec]) -> Table:
 def _from_polars(frame: pl.DataFrame, types: Mapping[str, ColumnSpec]) -> Table:
     names = frame.columns
     again = partial(_polars_rows, frame, types)
-    kinds = {str(kind) for kind in set(frame.dtypes)}
+    kinds = {type(kind).__name__ for kind in frame.dtypes}
     # One row of most frames shows that they hold other numbers.
     if _may_be_bits(kinds, names, types) and len(frame) and {*frame.row(0)} <= {0, 1}:
-        # Columns are not copied here, while a matrix by polars would wait for its threads.
-        bits = _as_bits(np.array([column.to_numpy() for column in frame]).T)
+        # polars is quick with one small matrix; for a large one it waits for its threads, and columns are not copied.
+        is_small = frame.width * len(frame) < _SMALL_MATRIX
+        bits = _as_bits(frame.to_numpy() if is_small else np.array([column.to_numpy() for column in frame]).T)
         if bits is not None:
             return _bit_table(names, bits, kinds, again)
     findings = InferenceNotes("the frame")

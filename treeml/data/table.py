@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,8 +171,7 @@ class BitColumns(Mapping[str, Column]):
         return name in self.index or name in self.others
 
     def __iter__(self) -> Iterator[str]:
-        yield from self.index
-        yield from self.others
+        return chain(self.index, self.others)
 
     def __len__(self) -> int:
         return len(self.index) + len(self.others)

@@ -17,6 +17,8 @@ def row_ends(cost: Whole) -> tuple[int, int]:
     if not cost.size:
         return 0, 0
     least, greatest = _ends_of_rows(cost)
+    if max(int(greatest.max()), -int(least.min())) * len(cost) < SAFE:
+        return int(least.sum()), int(greatest.sum())
     return added(least), added(greatest)
 
 
@@ -54,7 +56,12 @@ def added(values: Whole) -> int:
 
 def largest(values: Whole) -> int:
     """The largest absolute value."""
-    return max(int(values.max()), -int(values.min())) if values.size else 0
+    if not values.size:
+        return 0
+    import numpy as np
+
+    # The functions behind `max` and `min`, without what numpy does in Python around them.
+    return max(int(np.maximum.reduce(values, axis=None)), -int(np.minimum.reduce(values, axis=None)))
 
 
 def common_divisor(values: Whole) -> int:

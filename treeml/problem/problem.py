@@ -137,7 +137,9 @@ class Problem:
             if len(bound.sum.parts) != 1 or type(bound.sum.parts[0][1]).__name__ != kind:
                 continue
             factor = bound.sum.parts[0][0]
-            limit = (bound.limit - bound.sum.constant) / factor
+            limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+            if factor != 1:
+                limit /= factor
             senses = {"=": ("<=", ">="), "<=": ("<=",), ">=": (">=",)}[bound.sense]
             if factor < 0:
                 senses = tuple({"<=": ">=", ">=": "<="}[s] for s in senses)
@@ -147,7 +149,7 @@ class Problem:
             return None
         return min(limits) if sense == "<=" else max(limits)
 
-    @property
+    @cached_property
     def max_depth(self) -> int | None:
         """The depth bound in whole levels, if there is one."""
         limit = self.bound_on("Depth", "<=")

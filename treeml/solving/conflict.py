@@ -24,13 +24,13 @@ def reduced_conflict(chosen: Chosen, limits: Limits, start: list[str]) -> tuple[
     """The same, from names that are likely to conflict, and whether each of them is known to be needed."""
     backend, problem, quiet = chosen.plan.backend, chosen.lowered.problem, without_explanations(chosen, limits)
 
-    def verdict(part: Problem) -> Status:
-        if has_easy_tree(part, problem.goals, limits):
+    def verdict(part: Problem, deadline: Deadline) -> Status:
+        if has_easy_tree(part, problem.goals, deadline):
             return Status.OPTIMAL
-        found = planned_answer(backend, part, quiet)
+        found = planned_answer(backend, part, replace(quiet, deadline=deadline))
         return Status.UNKNOWN if found is None else found.status
 
-    if not start or verdict(with_names(problem, start)) is not Status.INFEASIBLE:
+    if not start or verdict(with_names(problem, start), limits.deadline) is not Status.INFEASIBLE:
         start = _names(problem)
     return filtered(problem, start, limits, verdict)
 

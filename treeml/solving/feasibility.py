@@ -57,11 +57,10 @@ def _a_leaf_meets(bound: Bound) -> bool:
     """Does one class for all rows meet the bound? That is seen without comparing rows."""
     factor, term = bound.sum.parts[0]
     assert isinstance(term, Predicted)
-    values = [bound.sum.constant + factor * term.scale * total for total in map(added, term.cost.T)]
-    return any(
-        (bound.sense == ">=" or value <= bound.limit) and (bound.sense == "<=" or value >= bound.limit)
-        for value in values
-    )
+    share, limit = factor * term.scale, bound.limit - bound.sum.constant
+    most = limit.numerator * share.denominator
+    values = [total * share.numerator * limit.denominator for total in map(added, term.cost.T)]
+    return any((bound.sense == ">=" or value <= most) and (bound.sense == "<=" or value >= most) for value in values)
 
 
 def _reach(bound: Bound, groups: NDArray[np.intp]) -> tuple[Fraction, Fraction]:

@@ -92,6 +92,8 @@ def _headline(result: Result) -> str:
     lines = [f"{'status':<10} {status_words(result)}"]
     if result.stop is not Stop.PROVED:
         lines.append(f"{'stopped':<10} {STOP_WORDS[result.stop]}")
+    if result.conflict:
+        lines.append(f"{'conflict':<10} {'; '.join(result.conflict)}")
     if result.objective is not None:
         values = result.objective if isinstance(result.objective, tuple) else (result.objective,)
         tolerance = result.tolerance if result.forest else 0.0  # the value of a tree is exact

@@ -28,6 +28,13 @@ STANDARD = {
     "numbers": (),
     "clusters": (),
 }
+# The mean that is shown beside a sum over rows, under the name of the measure that it is.
+MEANS = {
+    "squared_loss": "mse",
+    "absolute_loss": "mean_absolute_error",
+    "quantile_loss": "mean quantile_loss",
+    "cluster_loss": "mean cluster_loss",
+}
 SHAPE = ("depth", "leaves", "support")
 SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that do not depend on predictions
 
@@ -176,7 +183,8 @@ def _requirement(
     text = requirement.text or requirement.name
     if value is None:
         return RequirementCheck(requirement.name, text, requirement.sense, limit, None, None, True)
-    room = {"<=": limit - value, ">=": value - limit, "=": -abs(value - limit)}[requirement.sense]
+    above = value - limit
+    room = above if requirement.sense == ">=" else -above if requirement.sense == "<=" else -abs(above)
     return RequirementCheck(requirement.name, text, requirement.sense, limit, value, room, room >= 0)
 
 
@@ -237,6 +245,9 @@ def _measures(
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
+            if use.measure in MEANS:
+                mean = f"mean {use.text or written(use)}" if use.arguments else MEANS[use.measure]
+                measures.setdefault(mean, value / _total_weight(dataset))
     return measures
 
 

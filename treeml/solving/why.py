@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any
 
 from treeml.backends.contract import Limits, Status
-from treeml.backends.infeasibility import RequiredSum, planned_answer
+from treeml.backends.infeasibility import RequiredSum, planned_answer, shared_time
 from treeml.backends.infeasibility import nearest as nearest_values
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.lang.measures import MEASURES
@@ -121,10 +121,19 @@ def why(
         tuple(r for r in requirements if r.name in left),
         tuple(r for r in requirements if r.name not in left),
         is_minimal,
-        {requirement.name: _nearest(chosen, requirement, quiet) for requirement in asked},
+        _nearest_of_all(chosen, asked, quiet),
         None if ruled_out is None else ruled_out.diagnostic,
         monotonic() - begun,
     )
+
+
+def _nearest_of_all(
+    chosen: Chosen, asked: Sequence[Requirement], limits: Limits
+) -> dict[str, tuple[Fraction, ...] | None]:
+    by_name = {requirement.name: requirement for requirement in asked}
+    questions = shared_time(chosen.lowered.problem, list(by_name), limits)
+    found = {name: _nearest(chosen, by_name[name], replace(limits, deadline=due)) for name, due in questions}
+    return {name: found[name] for name in by_name}
 
 
 def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[Fraction, ...] | None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Distinguishable for color-blind people (after Okabe and Ito 2008).
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#777777", "#b5a300")
+FEW_POINTS = 12
 FORMATS = (".png", ".svg", ".pdf", ".json")
 
 
@@ -222,18 +223,45 @@ def _draw_lines(figure: Any, plot: Plot) -> None:
         look: dict[str, Any] = {"color": COLORS[series.group % len(COLORS)], "label": _plain(series.name)}
         look["linestyle"] = "none" if series.alone else "--" if series.dashed else "-"
         if plot.kind == "steps":
-            axes.step(xs, ys, where="post", **look)
+            few = {"marker": "o", "markersize": 4} if len(xs) <= FEW_POINTS else {}  # a single point has no line
+            axes.step(xs, ys, where="post", **look, **few)
         else:
             axes.plot(xs, ys, marker="o", **look, **_markers(series))
             if series.spreads:
                 axes.errorbar(xs, ys, yerr=series.spreads, fmt="none", ecolor=look["color"], alpha=0.5, capsize=3)
             _label(axes, series)
-    if plot.logarithmic and any(x > 0 for series in plot.series for x, _ in series.points):
-        axes.set_xscale("log")
+    _scale(axes, plot)
     axes.set(title=_plain(plot.title), xlabel=_plain(plot.horizontal), ylabel=_plain(plot.vertical))
     axes.grid(alpha=0.3)
     if len(plot.series) > 1:
-        axes.legend(frameon=False)
+        axes.legend(frameon=True, framealpha=0.8, edgecolor="none", fontsize=9)
+
+
+def _scale(axes: Any, plot: Plot) -> None:
+    """Axes with plain numbers: logarithmic ones only if the values span more than a factor of three."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+
+    across = [x for series in plot.series for x, _ in series.points]
+    up = [y for series in plot.series for _, y in series.points]
+    above = [x for x in across if x > 0]
+    plain = FuncFormatter(lambda value, _: f"{value:,.10g}")
+    if plot.logarithmic and above and max(above) > 3 * min(above):
+        decades = max(above) / min(above)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1e3 else (1.0,)))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=_whole(across)))
+    axes.yaxis.set_major_locator(MaxNLocator(7, integer=_whole(up)))
+    axes.xaxis.set_major_formatter(plain)
+    axes.yaxis.set_major_formatter(plain)
+    axes.margins(x=0.06, y=0.1)
+    if up and min(up) == max(up):
+        axes.set_ylim(up[0] - (abs(up[0]) * 0.1 or 0.5), up[0] + (abs(up[0]) * 0.1 or 0.5))
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(float(value).is_integer() for value in values)
 
 
 def _markers(series: Series) -> dict[str, Any]:
@@ -283,11 +311,15 @@ def _label(axes: Any, series: Series) -> None:
     if not series.labels or len(series.points) < 2:
         return
     middle = (min(x for x, _ in series.points) + max(x for x, _ in series.points)) / 2
+    low, high = min(y for _, y in series.points), max(y for _, y in series.points)
     for place in {0, len(series.points) // 2, len(series.points) - 1}:
-        point = series.points[place]
-        side, shift = ("right", -6) if point[0] > middle else ("left", 6)  # inside the frame
-        look = {"textcoords": "offset points", "xytext": (shift, -12), "fontsize": 8, "ha": side}
-        axes.annotate(_plain(series.labels[place]), point, **look)
+        x, y = series.points[place]
+        # Towards the middle of the picture, so that the text stays inside the frame.
+        side, shift = ("right", -6) if x > middle else ("left", 6)
+        down = 7 if high > low and y < low + 0.15 * (high - low) else -13
+        look = {"textcoords": "offset points", "xytext": (shift, down), "fontsize": 8, "ha": side, "zorder": 4}
+        look["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1}
+        axes.annotate(_plain(series.labels[place]), (x, y), **look)
 
 
 def _value(record: Record, name: str) -> float | None:

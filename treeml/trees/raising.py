@@ -79,7 +79,7 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
         tuple(output.name for output in outputs),
         # A test that was removed, because all rows give the same answer, needs no column.
         tuple(field for name, field in fields.items() if name in used),
-        tuple(name for name in dataset.table.columns if name not in apart),
+        tuple([name for name in dataset.table.columns if name not in apart]),
     )
 
 

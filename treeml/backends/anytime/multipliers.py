@@ -20,7 +20,7 @@ from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
-from treeml.problem.evaluate import Routed
+from treeml.problem.evaluate import Routed, meets_all
 from treeml.problem.magnitudes import row_reach
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
@@ -32,6 +32,7 @@ RISE, FALL = 1.6, 1.25  # factors of a price
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
 ROUND = 12  # sets of prices between two beginnings
 SAFE = 2**50
+NEVER = Deadline()
 
 Labels = NDArray[np.intp]
 
@@ -160,11 +161,24 @@ def _broken(task: CoupledTask, sums: NDArray[np.int64]) -> NDArray[np.int64]:
     )
 
 
+def relabeled(problem: Problem, tree: Node, deadline: Deadline) -> Node | None:
+    """The tree with labels that meet the requirements on predictions, if single changes lead there in time."""
+    task = _surrogate(problem)
+    if task is None or task.excluded is not None:
+        return None
+    labels = _Relabeling(task, Routed(problem, tree), deadline)
+    for found in labels.repaired():
+        candidate = _labeled(tree, iter(found))
+        if meets_all(problem, candidate):
+            return candidate
+    return None
+
+
 class _Relabeling:
     """The leaves of a tree, with what every label costs and adds to the limited sums."""
 
-    def __init__(self, task: CoupledTask, routed: Routed) -> None:
-        self.task = task
+    def __init__(self, task: CoupledTask, routed: Routed, deadline: Deadline = NEVER) -> None:
+        self.task, self.deadline = task, deadline
         leaves = routed.leaves
         self.values = np.stack([task.values[:, rows].sum(axis=1) for _, _, rows in leaves])  # leaves x sums x classes
         self.labels: Labels = np.array([leaf.label for leaf, _, _ in leaves], dtype=np.intp)
@@ -196,7 +210,7 @@ class _Relabeling:
                     ratio = extra / (broken - left) if extra > 0 else extra
                     if best is None or ratio < best[0]:
                         best = (ratio, left, leaf, label)
-            if best is None:
+            if best is None or self.deadline.passed:
                 return None
             _, broken, leaf, label = best
             labels[leaf] = label
@@ -211,7 +225,7 @@ class _Relabeling:
                 for leaf, label, totals in self.changes(labels)
                 if totals[0] < now and not self.violation(totals)
             ]
-            if not found:
+            if not found or self.deadline.passed:
                 return labels
             _, leaf, label = min(found)
             labels[leaf] = label

@@ -224,7 +224,7 @@ def limit_of(bound: Bound) -> Fraction:
 def scaled_cost(total: Sum) -> tuple[Fraction, NDArray[np.int64]] | None:
     for factor, term in total.parts:
         if isinstance(term, Predicted):
-            return factor * term.scale, term.cost
+            return term.scale if factor == 1 else factor * term.scale, term.cost
     return None
 
 

@@ -64,7 +64,9 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
     """One of the coupled kernels; options that only other kernels have are refused."""
     tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
     wanted = options.get("kernel", "auto")
-    foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
+    foreign = {
+        kernel: sorted(set(options) - set(tables[kernel]) - own) if options else [] for kernel in COUPLED_KERNELS
+    }
     numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
     obstacle = coupled_obstacle(problem) if numeric else None
     if obstacle is not None:

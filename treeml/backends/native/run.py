@@ -50,6 +50,7 @@ class NativeRun:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
+    climbed: bool = False  # did searches for a tree below a target raise the bound?
     tells: bool = True  # are the values of the search values of the goal, so that they can be reported?
 
     @property
@@ -60,7 +61,7 @@ class NativeRun:
     @property
     def stopped_at(self) -> Proof:
         """The evidence of a bound of a search that was stopped or still runs."""
-        return (Evidence("search bound", f"native, {self.kernel} kernel"),)
+        return (Evidence("target by target" if self.climbed else "search bound", f"native, {self.kernel} kernel"),)
 
     def answer(self) -> Answer:
         problem = self.problem
@@ -173,12 +174,14 @@ class NativeRun:
         share = self.limits.share
         if share is not None and self.kernel == "numeric":
             cast("ThresholdSolver", solver).share = lambda tree: share(tree_of(tree, self.problem))
-        return solver.solve(
+        found = solver.solve(
             **settings,
             seconds=left,
             start=start,
             on_progress=lambda seconds, value, bound: self.progress(objective, value, bound),
         )
+        self.climbed = found.statistics.get("climbs", 0) > 0
+        return found
 
     def progress(self, objective: NativeObjective, value: Any, bound: Any) -> bool:
         """Reports a value and a bound of the search; False stops it."""

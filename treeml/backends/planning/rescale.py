@@ -125,7 +125,9 @@ def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterato
         return
     bound = _with_small_terms(bound, problem, carries)
     factor, term = bound.sum.parts[0]
-    limit = (bound.limit - bound.sum.constant) / factor
+    limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+    if factor != 1:
+        limit /= factor
     sense = bound.sense if factor > 0 else TURNED[bound.sense]
     if isinstance(term, Purity):
         other = _settled_share(limit, sense, added(term.weight.ravel()), carries)

@@ -19,11 +19,12 @@ struct description {
 #define TESTS(...) ROW (program_tests, __VA_ARGS__)
 #define NUMBERS(...) ROW (program_numbers, __VA_ARGS__)
 #define COUPLED(...) ROW (program_coupled | program_coupled_numbers, __VA_ARGS__)
+#define TESTS_NUMBERS(...) ROW (program_tests | program_numbers, __VA_ARGS__)
 #define TESTS_COUPLED(...) ROW (program_tests | program_coupled, __VA_ARGS__)
 #define NUMBERS_COUPLED(...) ROW (program_numbers | program_coupled | program_coupled_numbers, __VA_ARGS__)
 
 static const struct description table[] = {
-    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_COUPLED)};
+    OPTIONS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_NUMBERS, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_COUPLED)};
 
 enum { size = sizeof table / sizeof *table };
 

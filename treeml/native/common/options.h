@@ -16,7 +16,7 @@
 
 #define UNLIMITED INT64_MAX
 
-#define OPTIONS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_RANGE) \
+#define OPTIONS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_NUMBERS, TESTS_COUPLED, NUMBERS_COUPLED, NUMBERS_RANGE) \
   EVERY (depth, 0, 1000000, 1000000, "largest depth of the tree") \
   EVERY (support, 1, UNLIMITED, 1, "fewest rows in a leaf") \
   EVERY (leaves, 1, UNLIMITED, UNLIMITED, "most leaves of the tree") \
@@ -60,9 +60,9 @@
   NUMBERS (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
-  NUMBERS (climb, 0, 1 << 30, 256, \
-           "deep trees: effort between two attempts to raise the lower bound, at first, in millions of rows swept; " \
-           "0: none") \
+  TESTS_NUMBERS (climb, 0, 1 << 30, 256, \
+                 "deep trees: effort between two attempts to raise the lower bound, at first, in millions of rows " \
+                 "swept or words counted; 0: none") \
   NUMBERS (slack, 0, 1000, 50, "how far beyond the upper bound to solve a threshold, in percent of its open interval") \
   TESTS (kernel, 0, 5, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 4 AVX-512 and AMX, 5 NEON") \
   NUMBERS_RANGE (kernel, 0, 5, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 5 NEON") \
@@ -74,7 +74,7 @@
 struct options {
 #define FIELD(NAME, LOW, HIGH, INITIAL, HELP) int64_t NAME;
 #define NO_FIELD(NAME, LOW, HIGH, INITIAL, HELP)
-  OPTIONS (FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, NO_FIELD)
+  OPTIONS (FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, FIELD, NO_FIELD)
 #undef FIELD
 #undef NO_FIELD
 };

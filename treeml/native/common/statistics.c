@@ -16,15 +16,16 @@ struct description {
 #define TESTS(...) ROW (program_tests, __VA_ARGS__)
 #define NUMBERS(...) ROW (program_numbers, __VA_ARGS__)
 #define COUPLED(...) ROW (program_coupled | program_coupled_numbers, __VA_ARGS__)
+#define TESTS_NUMBERS(...) ROW (program_tests | program_numbers, __VA_ARGS__)
 #define TESTS_COUPLED(...) ROW (program_tests | program_coupled, __VA_ARGS__)
 
-static const struct description table[] = {STATISTICS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED)};
+static const struct description table[] = {STATISTICS (EVERY, TESTS, NUMBERS, COUPLED, TESTS_NUMBERS, TESTS_COUPLED)};
 
 enum { size = sizeof table / sizeof *table };
 
 void statistics_add (struct statistics *to, const struct statistics *from) {
 #define ADD(NAME, HELP) to->NAME += from->NAME;
-  STATISTICS (ADD, ADD, ADD, ADD, ADD)
+  STATISTICS (ADD, ADD, ADD, ADD, ADD, ADD)
 #undef ADD
 }
 

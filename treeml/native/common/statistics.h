@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#define STATISTICS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_COUPLED) \
+#define STATISTICS(EVERY, TESTS, NUMBERS, COUPLED, TESTS_NUMBERS, TESTS_COUPLED) \
   EVERY (nodes, "sub-problems opened; searches over numbers count those deeper than two") \
   EVERY (failures, "sub-problems that held no tree below their upper bound") \
   TESTS_COUPLED (passes, "depth-two passes") \
@@ -25,7 +25,7 @@
   TESTS_COUPLED (rows, "rows after taking out contradictory ones") \
   TESTS (unavoidable, "cost that no tree avoids") \
   NUMBERS (thresholds, "thresholds solved above depth two") \
-  NUMBERS (climbs, "targets that raised the lower bound of a deep tree") \
+  TESTS_NUMBERS (climbs, "targets that raised the lower bound of a deep tree") \
   NUMBERS (pairs, "sub-problems of depth two") \
   NUMBERS (cuts, "thresholds of depth two evaluated") \
   NUMBERS (sweeps, "columns swept for the best stump") \
@@ -43,7 +43,7 @@
 
 struct statistics {
 #define FIELD(NAME, HELP) int64_t NAME;
-  STATISTICS (FIELD, FIELD, FIELD, FIELD, FIELD)
+  STATISTICS (FIELD, FIELD, FIELD, FIELD, FIELD, FIELD)
 #undef FIELD
 };
 

@@ -250,12 +250,6 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   return best;
 }
 
-static int gather (struct worker *worker, const struct subproblem *problem, int32_t test) {
-  const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, problem, test);
-  side_rows (worker, problem, test, small_is_yes, worker->small_ids, worker->small_start);
-  return small_is_yes;
-}
-
 static enum passed pass (struct worker *worker, struct subproblem *problem, int32_t test, int small_is_yes,
                          int64_t upper, int64_t *yes, int64_t *no) {
   (void) test;
@@ -281,5 +275,5 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
 }
 
 const struct model class_model = {
-    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums,        pairs,  idle,
-    side_leaf,       information,        gather,      pass,           NULL,    NULL, larger_side, similar};
+    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums, pairs,       idle,
+    side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar};

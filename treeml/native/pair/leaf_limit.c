@@ -47,26 +47,18 @@ static void store_sizes (struct worker *worker, const uint64_t hash[2], const in
 /* The values of both sides of a depth-three split by number of leaves, in `value[side][1]` to `[4]`. Returns 0 if
    stopped. */
 static int pass_sizes (struct worker *worker, struct subproblem *problem, int32_t test, int64_t value[2][few + 1]) {
-  const uint64_t *code = worker->rows->code;
-  const int small = worker->model->gather (worker, problem, test);
-  const int32_t count = worker->small_start[worker->rows->lists];
-  uint64_t hash[2][2] = {{0}};
-  for (int32_t i = 0; i < count; i++) {
-    hash[small][0] += code[2 * worker->small_ids[i]];
-    hash[small][1] += code[2 * worker->small_ids[i] + 1];
-  }
-  for (int half = 0; half < 2; half++)
-    hash[!small][half] = problem->hash[half] - hash[small][half];
-  const int known[2] = {find_sizes (worker, hash[0], value[0]), find_sizes (worker, hash[1], value[1])};
+  struct halves halves;
+  halve (worker, problem, test, &halves);
+  const int known[2] = {find_sizes (worker, halves.hash[0], value[0]), find_sizes (worker, halves.hash[1], value[1])};
   worker->statistics.known_sides += known[0] + known[1];
   if (known[0] && known[1])
     return 1;
-  if (!worker->model->pass_sizes (worker, problem, test, small, value[1], value[0]))
+  if (!worker->model->pass_sizes (worker, problem, test, halves.small, value[1], value[0]))
     return 0;
   worker->statistics.passes++;
   for (int side = 0; side < 2 && worker->two->most; side++)
     if (!known[side])
-      store_sizes (worker, hash[side], value[side]);
+      store_sizes (worker, halves.hash[side], value[side]);
   return 1;
 }
 

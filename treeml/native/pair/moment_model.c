@@ -13,6 +13,13 @@ static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pa
     sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
   sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
   sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
+  if (worker->rows->packed && with_pairs) {
+    sums->whole = arena_allocate (arena, 2 * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
+    sums->whole_test = arena_allocate (arena, 2 * stride + 64, sizeof *sums->whole_test);
+    sums->whole_total = arena_allocate (arena, 2, sizeof *sums->whole_total);
+    if (!sums->whole || !sums->whole_test || !sums->whole_total)
+      return 0;
+  }
   return (sums->real || !with_pairs) && sums->real_test && sums->real_total;
 }
 
@@ -20,6 +27,9 @@ static void sums_release (struct worker *worker, struct cell_sums *sums) {
   arena_release (&worker->solver->arena, sums->real);
   arena_release (&worker->solver->arena, sums->real_test);
   arena_release (&worker->solver->arena, sums->real_total);
+  arena_release (&worker->solver->arena, sums->whole);
+  arena_release (&worker->solver->arena, sums->whole_test);
+  arena_release (&worker->solver->arena, sums->whole_total);
 }
 
 static int subproblem_make (struct worker *worker, struct subproblem *problem) {
@@ -41,7 +51,10 @@ static int worker_make (struct worker *worker) {
   for (int side = 0; side < 2; side++) {
     worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
     worker->answer.real_best[side] = arena_allocate (arena, tests, sizeof (double));
-    fits = fits && worker->answer.real_leaf[side] && worker->answer.real_best[side];
+    worker->answer.float_leaf[side] = arena_allocate (arena, tests, sizeof (float));
+    worker->answer.float_best[side] = arena_allocate (arena, tests, sizeof (float));
+    fits = fits && worker->answer.real_leaf[side] && worker->answer.real_best[side] &&
+           worker->answer.float_leaf[side] && worker->answer.float_best[side];
   }
   return fits;
 }
@@ -52,6 +65,8 @@ static void worker_release (struct worker *worker) {
   for (int side = 0; side < 2; side++) {
     arena_release (&worker->solver->arena, worker->answer.real_leaf[side]);
     arena_release (&worker->solver->arena, worker->answer.real_best[side]);
+    arena_release (&worker->solver->arena, worker->answer.float_leaf[side]);
+    arena_release (&worker->solver->arena, worker->answer.float_best[side]);
   }
 }
 
@@ -95,7 +110,8 @@ static int64_t leaf (const struct worker *worker, const struct subproblem *probl
 }
 
 /* Returns 0 if the search was stopped in between; the sums are then incomplete. */
-static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, const double *moment,
+                     struct cell_sums *sums) {
   enum { piece = 64 };
   const struct rows *rows = worker->rows;
   const int32_t tests = rows->shape.tests;
@@ -112,7 +128,7 @@ static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, s
     const int32_t here = count - first < piece ? count - first : piece;
     for (int64_t from = 0; from < tests; from += lines) {
       const int64_t to = smaller (from + lines, tests);
-      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
+      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, moment,
                                   rows->channels, sums, worker->workspace, (int32_t) from, (int32_t) to);
       worker->work += (to - from) * rows->shape.stride * (here + 16) / 16;
       if (poll_search (worker))
@@ -149,16 +165,22 @@ static double side_gain (const struct worker *worker, double leaf_saves, double 
   return splits ? best_saves : leaf_saves;
 }
 
-static int64_t root_value (const struct worker *worker, const struct cell_answer *answer, double squares,
-                           int32_t test) {
+/* The value of a root test, given what its no and its yes side save as a leaf and at best. */
+static int64_t value_of_sides (const struct worker *worker, const double *leaf, const double *best, double squares) {
   int64_t leaves = 0;
-  const double yes = side_gain (worker, answer->real_leaf[1][test], answer->real_best[1][test], &leaves);
-  const double no = side_gain (worker, answer->real_leaf[0][test], answer->real_best[0][test], &leaves);
+  const double yes = side_gain (worker, leaf[1], best[1], &leaves), no = side_gain (worker, leaf[0], best[0], &leaves);
   return yes < 0 || no < 0 ? UNREACHABLE : value_of (worker, squares, yes + no, leaves);
 }
 
+static int64_t root_value (const struct worker *worker, const struct cell_answer *answer, double squares,
+                           int32_t test) {
+  const double leaf[2] = {answer->real_leaf[0][test], answer->real_leaf[1][test]};
+  const double best[2] = {answer->real_best[0][test], answer->real_best[1][test]};
+  return value_of_sides (worker, leaf, best, squares);
+}
+
 /* Evaluates wide problems in pieces, so that a deadline is kept. Returns 0 if the search was stopped in between. */
-static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without) {
+static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without, int screens) {
   const struct shape *shape = &worker->rows->shape;
   const int64_t support = worker->solver->options.support;
   const int64_t wide = 2000000 / ((int64_t) shape->stride * worker->rows->outputs) / 16 * 16,
@@ -166,7 +188,8 @@ static int ask (struct worker *worker, const struct cell_sums *all, const struct
   struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support, 0, 0};
   for (; question.to < shape->tests; question.from = question.to) {
     question.to = (int32_t) smaller (question.from + piece, shape->tests);
-    worker->cells->moments (shape, &question, all, without, &worker->answer);
+    (screens ? worker->cells->screen_moments : worker->cells->moments) (shape, &question, all, without,
+                                                                        &worker->answer);
     worker->work += (int64_t) (question.to - question.from) * shape->stride * worker->rows->outputs * 2;
     if (poll_search (worker))
       return 0;
@@ -183,10 +206,59 @@ static int idle (const struct worker *worker, const struct subproblem *problem, 
   return sum < 0.5 || sum > problem->sums.real_total[1 + worker->rows->outputs] - 0.5;
 }
 
-static int pairs (struct worker *worker, struct subproblem *problem) {
-  if (!add_rows (worker, problem->ids, problem->start[1], &problem->sums))
+/* Returns 0 if the search was stopped in between; the sums are then incomplete. */
+static int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+  enum { piece = 64 };
+  const struct rows *rows = worker->rows;
+  const int64_t stride = rows->shape.stride, wide = 8000000 / stride, lines = wide < 16 ? 16 : wide;
+  memset (sums->whole, 0, 2 * (size_t) rows->shape.padded * (size_t) stride * sizeof *sums->whole);
+  sums->whole_total[0] = sums->whole_total[1] = 0;
+  for (int32_t i = 0; i < count; i++)
+    for (int channel = 0; channel < 2; channel++)
+      sums->whole_total[channel] += (int64_t) rows->moment[(int64_t) ids[i] * rows->channels + channel];
+  for (int32_t first = 0; first < count; first += piece) {
+    const int32_t here = count - first < piece ? count - first : piece;
+    for (int64_t from = 0; from < rows->shape.tests; from += lines) {
+      const int64_t to = smaller (from + lines, rows->shape.tests);
+      worker->cells->add_packed (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->packed,
+                                 rows->shift, sums, worker->workspace, (int32_t) from, (int32_t) to);
+      worker->work += (to - from) * stride * (here + 16) / 64;
+      if (poll_search (worker))
+        return 0;
+    }
+  }
+  worker->cells->mirror_packed (&rows->shape, sums);
+  worker->work += rows->shape.padded * stride;
+  return !poll_search (worker);
+}
+
+/* The sums of an opened problem: weights and sums from packed rows, the worths as they are. The counts are not asked
+   for if the rows are packed; they are the weights. */
+static int add_problem_rows (struct worker *worker, struct subproblem *problem) {
+  const struct rows *rows = worker->rows;
+  struct cell_sums *sums = &problem->sums;
+  const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride, worth = rows->channels - 1;
+  if (!rows->packed)
+    return add_rows (worker, problem->ids, problem->start[1], rows->moment, sums);
+  struct cell_sums last = {.channels = 1,
+                           .real = sums->real + worth * matrix,
+                           .real_test = sums->real_test + worth * stride,
+                           .real_total = sums->real_total + worth};
+  if (!add_packed_rows (worker, problem->ids, problem->start[1], sums) ||
+      !add_rows (worker, problem->ids, problem->start[1], rows->moment + worth, &last))
     return 0;
-  if (!ask (worker, &problem->sums, NULL))
+  for (int64_t i = 0; i < 2 * matrix; i++)
+    sums->real[i] = sums->whole[i];
+  for (int64_t i = 0; i < 2 * stride; i++)
+    sums->real_test[i] = sums->whole_test[i];
+  memcpy (sums->real_test + 2 * stride, sums->real_test, (size_t) stride * sizeof *sums->real_test);
+  return 1;
+}
+
+static int pairs (struct worker *worker, struct subproblem *problem) {
+  if (!add_problem_rows (worker, problem))
+    return 0;
+  if (!ask (worker, &problem->sums, NULL, 0))
     return 0;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     problem->root_value[test] = root_value (worker, &worker->answer, problem->squares, test);
@@ -224,17 +296,41 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   for (int32_t channel = 0; channel < worker->small_sums.channels; channel++)
     total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
   int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
-  if (!ask (worker, all, without))
+  if (!ask (worker, all, without, 0))
     return UNREACHABLE;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     best = smaller (best, root_value (worker, &worker->answer, squares, test));
   return best;
 }
 
-static int gather (struct worker *worker, const struct subproblem *problem, int32_t test) {
-  const int small_is_yes = !worker->solver->options.small_side || !larger_side (worker, problem, test);
-  side_rows (worker, problem, test, small_is_yes, worker->small_ids, worker->small_start);
-  return small_is_yes;
+/* The best depth-two value of a side. Single precision finds the few root tests that may be the best one, and only
+   these are computed in full. */
+static int64_t best_packed (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
+                            double squares) {
+  const struct cell_answer *answer = &worker->answer;
+  const struct shape *shape = &worker->rows->shape;
+  double total[4] = {0, 0, 1, 0}, *value = worker->scratch, lowest = INFINITY;
+  for (int channel = 0; channel < 2; channel++)
+    total[channel] = (double) (all->whole_total[channel] - (without ? without->whole_total[channel] : 0));
+  int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
+  if (!ask (worker, all, without, 1))
+    return UNREACHABLE;
+  for (int32_t test = 0; test < shape->tests; test++) {
+    int64_t leaves = 0;
+    double gain = 0;
+    for (int side = 0; side < 2; side++)
+      gain += side_gain (worker, answer->float_leaf[side][test], answer->float_best[side][test], &leaves);
+    value[test] = (squares - gain) * worker->solver->unit + (double) (leaves * worker->shared->price);
+    lowest = fmin (lowest, value[test]);
+  }
+  const double limit = lowest + 0x1p-18 * squares * worker->solver->unit + 4;
+  for (int32_t test = 0; test < shape->tests; test++)
+    if (value[test] <= limit) {
+      double leaf[2], most[2];
+      worker->cells->one_root (shape, all, without, test, leaf, most);
+      best = smaller (best, value_of_sides (worker, leaf, most, squares));
+    }
+  return best;
 }
 
 static enum passed pass (struct worker *worker, struct subproblem *problem, int32_t test, int small_is_yes,
@@ -242,11 +338,15 @@ static enum passed pass (struct worker *worker, struct subproblem *problem, int3
   const int32_t count = worker->small_start[1];
   (void) test;
   (void) upper;
-  if (!add_rows (worker, worker->small_ids, count, &worker->small_sums))
+  const int packed = worker->rows->packed != NULL;
+  if (!(packed ? add_packed_rows (worker, worker->small_ids, count, &worker->small_sums)
+               : add_rows (worker, worker->small_ids, count, worker->rows->moment, &worker->small_sums)))
     return pass_stopped;
   const double squares = squares_of (worker, worker->small_ids, count);
-  *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
-  *(small_is_yes ? no : yes) = best_value (worker, &problem->sums, &worker->small_sums, problem->squares - squares);
+  int64_t (*best) (struct worker *, const struct cell_sums *, const struct cell_sums *, double) =
+      packed ? best_packed : best_value;
+  *(small_is_yes ? yes : no) = best (worker, &worker->small_sums, NULL, squares);
+  *(small_is_yes ? no : yes) = best (worker, &problem->sums, &worker->small_sums, problem->squares - squares);
   return solver_stopping (worker->solver) ? pass_stopped : pass_exact;
 }
 
@@ -259,5 +359,5 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
 }
 
 const struct model moment_model = {
-    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums,        pairs,  idle,
-    side_leaf,       information,        gather,      pass,           NULL,    NULL, larger_side, similar};
+    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums, pairs,       idle,
+    side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar};

@@ -475,6 +475,32 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
   }
 }
 
+/* Weight and sum of a row in one number, if both are small: see `add_packed` of simd/cells.h. Returns 0 if out of
+   memory. */
+static int pack_moments (treeml_solver *solver, struct rows *rows) {
+  enum { chunk = 64 };
+  double weight = 0, sum = 0, weights = 0, sums = 0;
+  for (int32_t i = 0; i < rows->rows; i++) {
+    const double *moment = rows->moment + (int64_t) i * rows->channels;
+    weight = fmax (weight, moment[0]);
+    sum = fmax (sum, fabs (moment[1]));
+    weights += moment[0];
+    sums += fabs (moment[1]);
+  }
+  for (rows->shift = 0; rows->shift < 30 && ldexp (1, rows->shift) <= chunk * weight;)
+    rows->shift++;
+  if (rows->outputs > 1 || solver->options.support > 1 || weights >= 0x1p30 || sums >= 0x1p30 ||
+      chunk * (sum + 1) >= ldexp (1, 31 - rows->shift))
+    return 1;
+  rows->packed = arena_allocate (&solver->arena, (size_t) rows->rows, sizeof *rows->packed);
+  for (int32_t i = 0; rows->packed && i < rows->rows; i++) {
+    double *moment = rows->moment + (int64_t) i * rows->channels;
+    rows->packed[i] = (int32_t) moment[1] * (1 << rows->shift) + (int32_t) moment[0];
+    moment[2] = moment[0]; /* without a bound on support, the count only tells which tests split the rows */
+  }
+  return rows->packed != NULL;
+}
+
 /* No tree can avoid the variation among rows with equal answers, so their mean represents them. */
 int rows_make_moments (treeml_solver *solver, struct rows *rows) {
   struct arena *arena = &solver->arena;
@@ -531,15 +557,15 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
   rows->entries = count;
   rows->start[1] = rows->rows;
   rows->worth = arena_allocate (arena, (size_t) count, sizeof *rows->worth);
-  if (!rows->worth || !make_codes (solver, rows))
+  if (!rows->worth || !make_codes (solver, rows) || !pack_moments (solver, rows))
     return no_memory (solver, rows);
   set_worths (solver, rows, squares);
   return TREEML_OK;
 }
 
 void rows_release (treeml_solver *solver, struct rows *rows) {
-  void *blocks[] = {rows->kept,   rows->row_bits, rows->code, rows->worth,       rows->ids,
-                    rows->moment, rows->square,   rows->sign, rows->sign_digits, rows->worth_digits};
+  void *blocks[] = {rows->kept,   rows->row_bits, rows->code,        rows->worth,        rows->ids,   rows->moment,
+                    rows->square, rows->sign,     rows->sign_digits, rows->worth_digits, rows->packed};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (rows, 0, sizeof *rows);

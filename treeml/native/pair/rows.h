@@ -31,8 +31,10 @@ struct rows {
   int64_t offset;  /* the cost that no tree avoids */
   int32_t outputs; /* for squared loss */
   double *moment;  /* rows x channels: weight, weight times each target, count, worth */
-  double *square;  /* of each row: weight times squared target, summed over the outputs */
-  double error;    /* how far the cost of a leaf computed from moments may be off, apart from rounding to units */
+  int32_t *packed; /* one target and no bound on support: sum * 2^shift + weight, if 64 rows fit; or NULL */
+  int32_t shift;
+  double *square; /* of each row: weight times squared target, summed over the outputs */
+  double error;   /* how far the cost of a leaf computed from moments may be off, apart from rounding to units */
 };
 
 /* Two classes: channel 0 is signed. Lists 2p and 2p + 1 are the positive and the negative rows of plane p. */

@@ -84,6 +84,8 @@ static void begin_with_start (struct worker *worker) {
 static void deepen (struct worker *worker) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
+  /* A price per leaf prunes deep trees better than a limit on depth does. */
+  const int32_t last = shared->any_depth && shared->price ? 4 : 6;
   int32_t depth = solver->options.deepening && shared->whole_depth > pass_depth ? pass_depth : shared->whole_depth;
   for (;;) {
     shared->depth = depth;
@@ -99,18 +101,13 @@ static void deepen (struct worker *worker) {
     shared->bound = smaller (leaf, 2 * shared->price);
     if (shared->value <= shared->bound)
       return;
-    if (shared->leaves)
-      solve_with_leaves (worker, depth, shared->leaves, shared->value, &fact);
-    else
-      solve (worker, depth, shared->value, &fact);
+    solve_and_climb (worker, depth, &fact);
     if (fact.upper < UNREACHABLE)
       publish (worker, problem, depth, &fact);
     settle (worker, problem, depth);
-    if (depth == shared->whole_depth)
-      shared->bound = fact.lower;
     if (solver_stopping (solver) || depth == shared->whole_depth)
       return;
-    depth = depth < 6 ? depth + 1 : shared->whole_depth;
+    depth = depth < last ? depth + 1 : shared->whole_depth;
   }
 }
 
@@ -200,6 +197,7 @@ int search_run (treeml_solver *solver) {
     shared.support = solver->options.support;
     shared.similar = solver->options.similarity && (shared.support <= 1 || model == &signed_model);
     shared.whole_depth = (int32_t) smaller (smaller (solver->options.depth, deepest), rows.shape.tests);
+    shared.any_depth = shared.whole_depth == smaller (deepest, rows.shape.tests);
     shared.leaves = limits_leaves (&solver->options) ? solver->options.leaves : 0;
     if (shared.leaves)
       shared.whole_depth = (int32_t) smaller (shared.whole_depth, shared.leaves - 1);

@@ -16,6 +16,8 @@ int poll_search (struct worker *worker) {
   if (worker->work < 1000000)
     return 0;
   worker->work = 0;
+  if (worker->allowance && !--worker->allowance)
+    solver_stop (worker->solver, search_paused);
   struct shared *shared = worker->shared;
   const int64_t offset = worker->rows->offset + worker->solver->offset;
   return solver_poll (worker->solver, worker->first, atomic_load (&shared->value) + offset,
@@ -41,11 +43,21 @@ static void hash_closure (const struct rows *rows, const struct subproblem *prob
   }
 }
 
+/* Whether no tree is deeper than the depth being searched. Then a fact holds for all depths, whatever depth is left
+   where it was found. */
+static int at_any_depth (const struct worker *worker) {
+  return worker->shared->any_depth && worker->shared->depth == worker->shared->whole_depth;
+}
+
+static int32_t key_depth (const struct worker *worker, int32_t depth) {
+  return at_any_depth (worker) ? INT32_MAX : depth;
+}
+
 struct key key_of (struct worker *worker, const struct subproblem *problem, int32_t depth) {
   struct key key = {.hash = {problem->hash[0], problem->hash[1]},
                     .path = worker->path,
                     .length = worker->path_length,
-                    .depth = depth};
+                    .depth = key_depth (worker, depth)};
 #ifdef TREEML_CHECK
   for (int32_t i = 0; i < problem->start[worker->rows->lists]; i++)
     key.check += key_check ((uint64_t) problem->ids[i]);
@@ -83,21 +95,49 @@ static int32_t paid_depth (const struct worker *worker, int32_t depth, int64_t g
 }
 
 /* A tree cannot be deeper than the number of its rows allows, and a deep one may cost no less than a leaf. */
-int32_t useful_depth (const struct worker *worker, const struct subproblem *problem, int32_t depth) {
-  const int32_t entries = problem->start[worker->rows->lists];
+static int32_t limited_depth (const struct worker *worker, int32_t depth, int32_t entries, int64_t leaf) {
   const int32_t most = depth < entries ? depth : entries > 1 ? entries - 1 : 0;
-  return most > 1 ? paid_depth (worker, most, worker->model->leaf (worker, problem)) : most;
+  return most > 1 ? paid_depth (worker, most, leaf) : most;
+}
+
+int32_t useful_depth (const struct worker *worker, const struct subproblem *problem, int32_t depth) {
+  return limited_depth (worker, depth, problem->start[worker->rows->lists], worker->model->leaf (worker, problem));
+}
+
+/* Looks up both sides of a test before their rows are loaded, and improves their bounds by what is known. Keys that
+   need more than the hashes of the sides are left to `solve`. */
+static void look_up (struct worker *worker, const struct subproblem *problem, int32_t useful, int32_t test,
+                     const struct halves *halves, int64_t *low, int64_t *high) {
+  const int32_t entries = problem->start[worker->rows->lists], few = worker->small_start[worker->rows->lists];
+#ifdef TREEML_CHECK
+  return;
+#endif
+  if (worker->solver->options.cache_kind != rows_cache)
+    return;
+  for (int side = 0; side < 2; side++) {
+    const int32_t depth = limited_depth (worker, useful - 1, side == halves->small ? few : entries - few,
+                                         worker->model->side_leaf (worker, problem, test, side));
+    const struct key key = {.hash = {halves->hash[side][0], halves->hash[side][1]}, .depth = key_depth (worker, depth)};
+    struct fact known;
+    worker->statistics.lookups++;
+    if (!cache_find (worker->solver->cache, &key, &known))
+      continue;
+    worker->statistics.hits++;
+    low[side] = larger (low[side], known.lower);
+    if (known.split != is_unknown && known.upper <= low[side])
+      high[side] = known.upper;
+  }
 }
 
 /* Solves a child of a problem of this useful depth. */
 static void solve_child (struct worker *worker, struct subproblem *parent, int32_t depth, int32_t test, int yes,
-                         int64_t upper, struct fact *fact) {
+                         const struct halves *halves, int64_t upper, struct fact *fact) {
   struct subproblem *below = subproblem_at (worker, depth - 1);
   if (!below) {
     *fact = (struct fact) {0, UNREACHABLE, is_unknown, 0};
     return;
   }
-  load_child (worker, parent, below, test, yes);
+  load_half (worker, parent, below, test, yes, halves);
   push_path (worker, test, yes);
   solve (worker, depth - 1, upper, fact);
   worker->path_length--;
@@ -106,30 +146,20 @@ static void solve_child (struct worker *worker, struct subproblem *parent, int32
 /* Solves a split of a depth-three problem in one pass, or without one if its sides were met on another path. */
 static void try_pass (struct worker *worker, struct subproblem *problem, int32_t test, int64_t upper, int64_t *low,
                       int64_t *high) {
-  const uint64_t *code = worker->rows->code;
-  const int small = worker->model->gather (worker, problem, test);
-  uint64_t hash[2][2] = {{0}};
+  struct halves halves;
   int known[2] = {0, 0};
-  if (worker->two->most) {
-    const int32_t count = worker->small_start[worker->rows->lists];
-    for (int32_t i = 0; i < count; i++) {
-      hash[small][0] += code[2 * worker->small_ids[i]];
-      hash[small][1] += code[2 * worker->small_ids[i] + 1];
-    }
-    for (int half = 0; half < 2; half++)
-      hash[!small][half] = problem->hash[half] - hash[small][half];
-    for (int side = 0; side < 2; side++) {
-      int64_t value;
-      known[side] = depth_two_table_find (worker->two, hash[side], &value);
-      if (known[side])
-        low[side] = high[side] = value;
-    }
-    worker->statistics.known_sides += known[0] + known[1];
+  halve (worker, problem, test, &halves);
+  for (int side = 0; side < 2; side++) {
+    int64_t value;
+    known[side] = depth_two_table_find (worker->two, halves.hash[side], &value);
+    if (known[side])
+      low[side] = high[side] = value;
   }
+  worker->statistics.known_sides += known[0] + known[1];
   if ((known[0] && known[1]) || plus (low[0], low[1]) >= upper)
     return;
   int64_t exact[2];
-  const enum passed passed = worker->model->pass (worker, problem, test, small, upper, &exact[1], &exact[0]);
+  const enum passed passed = worker->model->pass (worker, problem, test, halves.small, upper, &exact[1], &exact[0]);
   if (passed == pass_stopped)
     return;
   worker->statistics.passes++;
@@ -140,7 +170,46 @@ static void try_pass (struct worker *worker, struct subproblem *problem, int32_t
     }
     high[side] = low[side] = exact[side];
     if (worker->two->most && !known[side])
-      depth_two_table_store (&worker->solver->arena, worker->two, hash[side], exact[side]);
+      depth_two_table_store (&worker->solver->arena, worker->two, halves.hash[side], exact[side]);
+  }
+}
+
+/* The side to solve first. With a price per leaf the smaller one is cheap to solve, and what it costs leaves less to be
+   shown for the larger one. */
+static int first_side (const struct worker *worker, const struct subproblem *problem, int32_t test,
+                       const int64_t *low) {
+  if (!worker->solver->options.dynamic)
+    return 1;
+  const int larger = worker->model->larger_side (worker, problem, test);
+  return worker->shared->price ? !larger : low[1] != low[0] ? low[1] > low[0] : larger;
+}
+
+/* Solves both sides of a split of a deep problem, unless what is known about them suffices. */
+static void try_sides (struct worker *worker, struct subproblem *problem, int32_t useful, int32_t test, int64_t upper,
+                       int64_t *low, int64_t *high) {
+  const struct options *options = &worker->solver->options;
+  struct halves halves;
+  halve (worker, problem, test, &halves);
+  look_up (worker, problem, useful, test, &halves, low, high);
+  const int first = first_side (worker, problem, test, low);
+  for (int turn = 0; turn < 2; turn++) {
+    const int side = turn ? !first : first;
+    const int64_t leaf = worker->model->side_leaf (worker, problem, test, side);
+    if (low[side] >= leaf) /* nothing is better than a leaf */
+      low[side] = high[side] = leaf;
+    if (turn && solver_stopping (worker->solver)) { /* out of time: a leaf completes the tree */
+      high[side] = smaller (high[side], leaf);
+      return;
+    }
+    if (plus (low[0], low[1]) >= upper)
+      return;
+    if (high[side] <= low[side])
+      continue;
+    struct fact child;
+    solve_child (worker, problem, useful, test, side, &halves,
+                 options->hierarchical ? minus (upper, low[!side]) : UNREACHABLE, &child);
+    low[side] = larger (low[side], child.lower);
+    high[side] = child.upper;
   }
 }
 
@@ -149,35 +218,16 @@ static void try_pass (struct worker *worker, struct subproblem *problem, int32_t
    only bounds that hold for leaves of any size carry over. */
 void try_split (struct worker *worker, struct subproblem *problem, int32_t useful, int32_t test, int64_t upper,
                 struct fact *fact, int64_t *low) {
-  const struct options *options = &worker->solver->options;
-  int64_t high[2];
+  int64_t high[2] = {UNREACHABLE, UNREACHABLE};
   low[0] = problem->low_no[test];
   low[1] = problem->low_yes[test];
   worker->statistics.splits++;
-  high[0] = high[1] = UNREACHABLE;
   worker->relaxed[0] = low[0];
   worker->relaxed[1] = low[1];
   if (useful == pass_depth)
     try_pass (worker, problem, test, upper, low, high);
-  else {
-    int first = 1;
-    if (options->dynamic)
-      first = low[1] != low[0] ? low[1] > low[0] : worker->model->larger_side (worker, problem, test);
-    for (int turn = 0; turn < 2; turn++) {
-      const int side = turn ? !first : first;
-      if (turn && solver_stopping (worker->solver)) { /* out of time: a leaf completes the tree */
-        high[side] = worker->model->side_leaf (worker, problem, test, side);
-        break;
-      }
-      if (plus (low[0], low[1]) >= upper)
-        break;
-      struct fact child;
-      solve_child (worker, problem, useful, test, side, options->hierarchical ? minus (upper, low[!side]) : UNREACHABLE,
-                   &child);
-      low[side] = larger (low[side], child.lower);
-      high[side] = child.upper;
-    }
-  }
+  else
+    try_sides (worker, problem, useful, test, upper, low, high);
   *fact = (struct fact) {plus (low[0], low[1]), plus (high[0], high[1]), test, 0};
   if (worker->shared->support > 1 && useful == pass_depth)
     memcpy (low, worker->relaxed, sizeof worker->relaxed);
@@ -227,12 +277,14 @@ static int64_t least_of_side (const struct worker *worker, const struct subprobl
   return smaller (smaller (3 * price, leaf), worker->model->side_stump (worker, problem, test, yes));
 }
 
-void begin_bounds (const struct worker *worker, struct subproblem *problem) {
+void begin_bounds (struct worker *worker, struct subproblem *problem) {
   for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
     problem->low_yes[test] = least_of_side (worker, problem, test, 1);
     problem->low_no[test] = least_of_side (worker, problem, test, 0);
     problem->bound[test] = worker->model->idle (worker, problem, test) ? UNREACHABLE : INT64_MIN;
   }
+  if (worker->shared->price && worker->shared->support <= 1 && worker->model->paid_sides)
+    worker->model->paid_sides (worker, problem);
 }
 
 void spread (struct worker *worker, struct subproblem *problem, int32_t useful, int32_t test, int64_t yes, int64_t no) {
@@ -273,15 +325,20 @@ static void search_alone (struct worker *worker, struct subproblem *problem, int
     }
     spread (worker, problem, useful, test, low[1], low[0]);
     if (at_root && depth == shared->whole_depth)
-      atomic_store (&shared->bound, larger (floor, lowest_split (worker, problem, fact->upper)));
+      atomic_store (&shared->bound,
+                    larger (larger (floor, atomic_load (&shared->bound)), lowest_split (worker, problem, fact->upper)));
   }
 }
 
 void search_splits (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful, int64_t leaves,
                     int64_t upper, struct fact *fact) {
   treeml_solver *solver = worker->solver;
-  order_tests (worker, problem, worker->path_length == 0);
   begin_bounds (worker, problem);
+  if (worker->path_length && lowest_split (worker, problem, fact->upper) >= smaller (upper, fact->upper)) {
+    fact->lower = larger (fact->lower, lowest_split (worker, problem, fact->upper));
+    return;
+  }
+  order_tests (worker, problem, worker->path_length == 0);
   if (leaves || !worker->shared->pool || useful <= pass_depth ||
       !search_with_team (worker, problem, depth, useful, upper, fact))
     search_alone (worker, problem, depth, useful, leaves, upper, fact);

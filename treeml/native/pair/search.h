@@ -3,9 +3,9 @@
 
    rows.h prepares the rows and run.c runs the search. search.c is the branch and bound, leaf_limit.c its variant
    with a limit on leaves, subproblem.c the state of one depth, worker.c the state of one thread, team.h and
-   team_search.c the sharing of work among threads, archive.c and depth_two_table.h what is remembered beside the
-   cache, and rebuild.c builds the trees. The models (signed_model.c, class_model.c, moment_model.c) compute leaf
-   costs from sums. This header declares what models and search share. */
+   team_search.c the sharing of work among threads, climb.c the lower bound of a deep search, archive.c and
+   depth_two_table.h what is remembered beside the cache, and rebuild.c builds the trees. The models (signed_model.c,
+   class_model.c, moment_model.c) compute leaf costs from sums. This header declares what models and search share. */
 #ifndef TREEML_PAIR_SEARCH_H
 #define TREEML_PAIR_SEARCH_H
 
@@ -55,15 +55,19 @@ struct model {
   int64_t (*side_leaf) (const struct worker *, const struct subproblem *, int32_t test, int yes);
   double (*information) (const struct worker *, const struct subproblem *,
                          int32_t test); /* the information that remains after the test */
-  /* Writes the rows of the smaller side to worker->small_ids and small_start; returns whether that is the yes side. */
-  int (*gather) (struct worker *, const struct subproblem *, int32_t test);
+  /* Writes the rows of one side of a test, list after list, to `ids` and `start`; to be called after `pairs`. */
+  void (*side_rows) (const struct worker *, const struct subproblem *, int32_t test, int yes, int32_t *ids,
+                     int32_t *start);
   /* Solves both sides of the gathered test to depth two. If they cannot be below `upper`, bounds are enough. */
   enum passed (*pass) (struct worker *, struct subproblem *, int32_t test, int small_is_yes, int64_t upper,
                        int64_t *yes, int64_t *no);
   /* The same by number of leaves, [1] to [4]; NULL if the model does not support a limit on leaves. */
   int (*pass_sizes) (struct worker *, struct subproblem *, int32_t test, int small_is_yes, int64_t *yes, int64_t *no);
   int64_t (*side_stump) (const struct worker *, const struct subproblem *, int32_t test,
-                         int yes);                                                     /* to be called after `pairs` */
+                         int yes); /* to be called after `pairs` */
+  /* With a price per leaf, to be called after `pairs`: lower bounds of both sides of every test, whatever their depth,
+     in low_yes and low_no; a test that no best tree needs gets the bound UNREACHABLE. NULL if the model has none. */
+  void (*paid_sides) (struct worker *, struct subproblem *);
   int (*larger_side) (const struct worker *, const struct subproblem *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct subproblem *, int32_t test, int64_t yes, int64_t no);
 };
@@ -96,8 +100,9 @@ struct worker {
   struct leaf_state *leaf;
   struct depth_two_table *two; /* the thread's own table, or the shared one */
   struct depth_two_table own_two;
-  int64_t work; /* work since the last poll */
-  int first;    /* whether this thread may call the progress function */
+  int64_t work;      /* work since the last poll */
+  int64_t allowance; /* polls until the search pauses; 0 for no pause */
+  int first;         /* whether this thread may call the progress function */
   struct statistics statistics;
   struct archive_entry *archive;
   int32_t archive_size, archive_next;
@@ -119,6 +124,7 @@ struct shared {
   int64_t slack;   /* by how many units real values may be off */
   int32_t depth;   /* current depth of the root */
   int32_t whole_depth;
+  int any_depth; /* whether no tree is deeper than whole_depth, so that facts found there hold for all */
   int has_tree;
   int similar;                /* whether the similarity bound holds */
   struct pool *pool;          /* pool of threads, or NULL */
@@ -143,7 +149,7 @@ int poll_search (struct worker *);
 int slice_allocate (struct worker *, struct slice *);
 void slice_release (struct worker *, struct slice *);
 
-/* Writes the rows of one side of a test, list after list, to `ids` and `start`. */
+/* Writes the rows of one side of a test, list after list, to `ids` and `start`, whether or not there are pairs. */
 void side_rows (const struct worker *, const struct subproblem *, int32_t test, int yes, int32_t *ids, int32_t *start);
 
 #endif

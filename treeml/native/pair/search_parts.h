@@ -10,6 +10,8 @@ enum { two_stumps = 1, both_leaves = 2, one_stump = 3 };
 
 enum { most_leaves = 64 }; /* largest limit on leaves that this search takes */
 
+enum { search_paused = 64 }; /* why a search stops that will be resumed; no value of enum treeml_stop */
+
 enum { pass_depth = 3 }; /* depth at which every split is solved in one pass */
 
 /* subproblem.c */
@@ -18,6 +20,14 @@ struct subproblem *subproblem_at (struct worker *,
                                   int32_t depth); /* allocated when first entered; NULL if out of memory */
 void subproblem_release (struct worker *, struct subproblem *);
 void load_root (struct worker *, struct subproblem *);
+/* The two sides of a test of an opened problem. The rows of the smaller one are in worker->small_ids. */
+struct halves {
+  int small; /* whether the smaller side is that of the yes */
+  uint64_t hash[2][2];
+};
+void halve (struct worker *, const struct subproblem *, int32_t test, struct halves *);
+void load_half (struct worker *, const struct subproblem *parent, struct subproblem *child, int32_t test, int yes,
+                const struct halves *);
 void load_child (struct worker *, const struct subproblem *parent, struct subproblem *child, int32_t test, int yes);
 void order_tests (struct worker *, struct subproblem *, int at_root);
 
@@ -33,7 +43,7 @@ void solve (struct worker *, int32_t depth, int64_t upper, struct fact *);
 void solve_stump (struct worker *, struct subproblem *, struct fact *);
 void try_split (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t upper, struct fact *,
                 int64_t *low);
-void begin_bounds (const struct worker *, struct subproblem *);
+void begin_bounds (struct worker *, struct subproblem *);
 void spread (struct worker *, struct subproblem *, int32_t useful, int32_t test, int64_t yes, int64_t no);
 void best_root (const struct worker *, const struct subproblem *, struct fact *);
 void adopt (struct fact *, const struct fact *known);
@@ -52,6 +62,9 @@ void solve_with_leaves (struct worker *, int32_t depth, int64_t leaves, int64_t 
 void split_with_leaves (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int64_t leaves,
                         int32_t test, int64_t goal, struct fact *, int64_t *side_low);
 int64_t useful_leaves (const struct worker *, const struct subproblem *, int32_t depth, int64_t leaves);
+
+/* climb.c: solves the root for the depth, with attempts to raise the lower bound in between. */
+void solve_and_climb (struct worker *, int32_t depth, struct fact *);
 
 /* team_search.c */
 int search_with_team (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int64_t upper,

@@ -287,19 +287,17 @@ static double information (const struct worker *worker, const struct subproblem 
   return entropy ((all + sum) / 2, (all - sum) / 2) + entropy ((others + rest) / 2, (others - rest) / 2);
 }
 
-static int gather (struct worker *worker, const struct subproblem *problem, int32_t test) {
+static void selected_rows (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes,
+                           int32_t *ids, int32_t *start) {
   const struct rows *rows = worker->rows;
-  const int64_t yes_weight = lane (problem->kernel, problem->test_weights, test);
-  const int small_is_yes = !worker->solver->options.small_side || 2 * yes_weight <= problem->weight;
-  int32_t *start = worker->small_start, at = 0;
+  int32_t at = 0;
   for (int32_t list = 0; list < rows->lists; list++) {
     start[list] = at;
     const int32_t count = problem->start[list + 1] - problem->start[list];
-    at += problem->kernel->select (&problem->slice, &rows->shape, problem->slice.group[list], count, test, small_is_yes,
-                                   problem->ids + problem->start[list], worker->small_ids + at);
+    at += problem->kernel->select (&problem->slice, &rows->shape, problem->slice.group[list], count, test, yes,
+                                   problem->ids + problem->start[list], ids + at);
   }
   start[rows->lists] = at;
-  return small_is_yes;
 }
 
 static void subtract (const struct pair_kernel *kernel, const struct shape *shape, const void *from, const void *what,
@@ -387,6 +385,32 @@ static int64_t side_stump (const struct worker *worker, const struct subproblem 
   return worker->rows->scale * ((weight - gain) / 2) + 2 * worker->shared->price;
 }
 
+/* Parts of prices and of errors are rounded down to weights, so that the kernel can compute in lanes. */
+static void paid_sides (struct worker *worker, struct subproblem *problem) {
+  const struct shape *shape = &worker->rows->shape;
+  const struct pair_kernel *kernel = problem->kernel;
+  const int64_t scale = worker->rows->scale, price = worker->shared->price;
+  const int64_t largest = kernel->lane_bits == 64 ? INT64_MAX : ((int64_t) 1 << (kernel->lane_bits - 1)) - 1;
+  const int64_t weighed = smaller (price / scale, largest);
+  void *yes = worker->scratch, *no = (int64_t *) worker->scratch + shape->stride;
+  problem->side.weight = problem->weight;
+  kernel->paid (shape, problem->doubled, problem->weights, &problem->side, weighed, yes, no);
+  for (int32_t test = 0; test < shape->tests; test++) {
+    const int64_t mine = lane (kernel, problem->test_weights, test), weight[2] = {problem->weight - mine, mine};
+    int64_t least[2];
+    for (int side = 0; side < 2; side++) {
+      const int64_t beyond = lane (kernel, side ? yes : no, test);
+      const int64_t leaf = side_leaf (worker, problem, test, side);
+      least[side] = beyond == largest ? leaf : smaller (leaf, scale * beyond + 2 * price);
+    }
+    problem->low_no[test] = least[0];
+    problem->low_yes[test] = least[1];
+    /* A side that costs no less than all its rows as errors: the tree of the other side does as well for all rows. */
+    if (least[0] >= scale * weight[0] || least[1] >= scale * weight[1])
+      problem->bound[test] = UNREACHABLE;
+  }
+}
+
 static void similar (struct worker *worker, struct subproblem *problem, int32_t test, int64_t yes, int64_t no) {
   const struct shape *shape = &worker->rows->shape;
   const struct pair_kernel *kernel = problem->kernel;
@@ -395,6 +419,21 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
                    worker->rows->scale, yes, no, problem->low_yes, problem->low_no);
 }
 
-const struct model signed_model = {
-    subproblem_make, subproblem_release, worker_make, worker_release, measure,    leaf,       sums,        pairs,  idle,
-    side_leaf,       information,        gather,      pass,           pass_sizes, side_stump, larger_side, similar};
+const struct model signed_model = {subproblem_make,
+                                   subproblem_release,
+                                   worker_make,
+                                   worker_release,
+                                   measure,
+                                   leaf,
+                                   sums,
+                                   pairs,
+                                   idle,
+                                   side_leaf,
+                                   information,
+                                   selected_rows,
+                                   pass,
+                                   pass_sizes,
+                                   side_stump,
+                                   paid_sides,
+                                   larger_side,
+                                   similar};

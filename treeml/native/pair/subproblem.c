@@ -131,10 +131,33 @@ void load_child (struct worker *worker, const struct subproblem *parent, struct 
   worker->model->measure (worker, child);
 }
 
+void halve (struct worker *worker, const struct subproblem *problem, int32_t test, struct halves *halves) {
+  const uint64_t *code = worker->rows->code;
+  const int small = !worker->solver->options.small_side || !worker->model->larger_side (worker, problem, test);
+  worker->model->side_rows (worker, problem, test, small, worker->small_ids, worker->small_start);
+  uint64_t first = 0, second = 0;
+  for (int32_t i = 0; i < worker->small_start[worker->rows->lists]; i++) {
+    first += code[2 * worker->small_ids[i]];
+    second += code[2 * worker->small_ids[i] + 1];
+  }
+  *halves = (struct halves) {small, {{first, second}, {first, second}}};
+  halves->hash[!small][0] = problem->hash[0] - first;
+  halves->hash[!small][1] = problem->hash[1] - second;
+}
+
+/* The same as `load_child` for an opened problem whose sides have been hashed already. */
+void load_half (struct worker *worker, const struct subproblem *parent, struct subproblem *child, int32_t test, int yes,
+                const struct halves *halves) {
+  worker->model->side_rows (worker, parent, test, yes, child->ids, child->start);
+  memcpy (child->hash, halves->hash[yes], sizeof child->hash);
+  child->paired = 0;
+  worker->model->measure (worker, child);
+}
+
 void order_tests (struct worker *worker, struct subproblem *problem, int at_root) {
   const int32_t tests = worker->rows->shape.tests;
   const int64_t how = worker->solver->options.order;
-  double *score = (double *) (void *) problem->bound; /* this array is not in use yet */
+  double *score = worker->scratch;
   const struct subproblem *root = worker->problems[worker->shared->depth];
   for (int32_t i = 0; i < tests; i++)
     problem->order[i] = i;

@@ -29,6 +29,7 @@ struct cell_question {
 struct cell_answer {
   int32_t *whole_leaf[2], *whole_best[2];
   double *real_leaf[2], *real_best[2];
+  float *float_leaf[2], *float_best[2];
 };
 
 #define INVALID (-(1 << 30))
@@ -46,6 +47,21 @@ struct cells {
                        int32_t from, int32_t to);
   /* Completes a channel of the matrix and of the sums of tests after all rows were added. */
   void (*mirror_moments) (const struct shape *, struct cell_sums *, int32_t channel);
+  /* The same for one target whose sums, and the sums of weights, are whole numbers that fit in 32 bits together: a row
+     is sum * 2^shift + weight. Adds at most 64 rows, for lines from .. to - 1, to the channels 0 (weights) and 1 (sums)
+     of `whole`; lanes left of the line's own vector are left out. `scratch` holds 67 lines of lanes. */
+  void (*add_packed) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
+                      int32_t count, const int32_t *packed, int32_t shift, struct cell_sums *, int32_t *scratch,
+                      int32_t from, int32_t to);
+  /* Completes the two channels, and the sums of tests. */
+  void (*mirror_packed) (const struct shape *, struct cell_sums *);
+  /* As `moments`, for such sums of `sums` without those of `minus`, in single precision: every number is off by at most
+     2^-20 of itself. Writes float_leaf and float_best. */
+  void (*screen_moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,
+                          const struct cell_sums *minus, struct cell_answer *);
+  /* What `moments` would write for one root test: leaf and best of the no and of the yes side. */
+  void (*one_root) (const struct shape *, const struct cell_sums *, const struct cell_sums *minus, int32_t root,
+                    double *leaf, double *best);
   /* As in simd/pair_kernel.h, for integer and for real weights. */
   void (*similar_whole) (int32_t tests, const int32_t *common, const int32_t *weights, int64_t all_weight, int32_t test,
                          int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);

@@ -223,6 +223,44 @@ static void NAME (sizes) (const struct shape *shape, const struct side *side, in
   gain[4] = NAME (largest) (four);
 }
 
+/* The errors of a cell, or the price of one more leaf that could remove them all. */
+static inline ALWAYS_INLINE T NAME (least_of_cell) (T weight, T sum, T price) {
+  const T errors = (T) ((T) (weight - (T) (sum < 0 ? -sum : sum)) >> 1);
+  return errors < price ? errors : price;
+}
+
+/* The least cost of a stump so far, or of one with these two cells. A cell that costs no less than all its rows as
+   errors is better left to the tree beside it. */
+static inline ALWAYS_INLINE T NAME (cheaper_stump) (T before, T weight, T sum, T other_weight, T other_sum, T price) {
+  const T cell = NAME (least_of_cell) (weight, sum, price);
+  const T other = NAME (least_of_cell) (other_weight, other_sum, price);
+  const T both = (T) (cell + other), least = before < both ? before : both;
+  return ((T) (weight - cell) > price) & ((T) (other_weight - other) > price) ? least : before;
+}
+
+static void NAME (paid) (const struct shape *shape, const void *doubled_, const void *weights_, const struct side *side,
+                         int64_t price_, void *yes_, void *no_) {
+  const T *restrict sum = side->sum, *restrict weight = side->count;
+  T *restrict yes = yes_, *restrict no = no_;
+  const T price = (T) price_, total = (T) side->total, all = (T) side->weight;
+  for (int32_t j = 0; j < shape->tests; j++)
+    yes[j] = no[j] = (T) (~(uint64_t) 0 >> (65 - BITS));
+  for (int32_t i = 0; i < shape->tests; i++) {
+    const T *restrict doubled = (const T *) doubled_ + (int64_t) i * shape->stride;
+    const T *restrict weights = (const T *) weights_ + (int64_t) i * shape->stride;
+    const T own_sum = sum[i], own_weight = weight[i];
+    for (int32_t j = 0; j < shape->tests; j++) {
+      /* Half of sum + difference, which itself may not fit in a lane. */
+      const T difference = (T) (doubled[j] - sum[j]);
+      const T inside = (T) ((T) (sum[j] & difference) + (T) ((T) (sum[j] ^ difference) >> 1)), both = weights[j];
+      const T outside = (T) (own_sum - inside), beside = (T) (own_weight - both);
+      yes[j] = NAME (cheaper_stump) (yes[j], both, inside, (T) (weight[j] - both), (T) (sum[j] - inside), price);
+      no[j] = NAME (cheaper_stump) (no[j], beside, outside, (T) (all - weight[j] - beside),
+                                    (T) (total - sum[j] - outside), price);
+    }
+  }
+}
+
 static void NAME (similar) (const struct shape *shape, const void *weight_row_, const void *weights_,
                             int64_t own_weight, int64_t all_weight, int64_t scale, int64_t yes, int64_t no,
                             int64_t *restrict low_yes, int64_t *restrict low_no) {
@@ -254,6 +292,7 @@ static const struct pair_kernel NAME (kernel) = {
     .both_supported = NAME (both_supported),
     .best = NAME (best),
     .sizes = NAME (sizes),
+    .paid = NAME (paid),
     .similar = NAME (similar),
 };
 

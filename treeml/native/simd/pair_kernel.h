@@ -84,6 +84,11 @@ struct pair_kernel {
   void (*sizes) (const struct shape *, const struct side *, int64_t *gain);
   /* The largest yes + no over all tests. */
   int64_t (*best) (const struct shape *, const struct side *);
+  /* With a price per leaf: for each test, what the best stump on its yes and on its no side costs beyond the price of
+     two leaves, if a cell may be split again and then has no errors. Cells that are not worth their leaf are left
+     out; the largest number of a lane means that there is no such stump. `price`, in weights, fits in a lane. */
+  void (*paid) (const struct shape *, const void *doubled, const void *weights, const struct side *, int64_t price,
+                void *yes, void *no);
   /* Bounds all splits by one solved split: the similarity bound of pair/search.c. */
   void (*similar) (const struct shape *, const void *weight_row, const void *weights, int64_t own_weight,
                    int64_t all_weight, int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);

@@ -35,11 +35,17 @@ struct step {
   uint32_t facts;          /* 1 + index of an entry */
 };
 
+/* A list of entries. Most keys that are looked up are not there, which one of 32 marks tells without a look at the
+   entries. */
+struct bucket {
+  uint32_t first, marks; /* 1 + index of an entry; a bit for the mark of each of them */
+};
+
 struct shard {
   thread_lock lock;
   struct entry **chunks;
   uint32_t chunk_room, chunk_count, used;
-  uint32_t *buckets;
+  struct bucket *buckets;
   uint32_t bucket_count;
   struct step *steps;
   uint32_t step_room, step_used;
@@ -116,6 +122,8 @@ static uint32_t bucket_of (const struct shard *shard, const struct key *key) {
   return (uint32_t) ((key->hash[0] ^ depth * 0x9e3779b97f4a7c15u) >> 20) & (shard->bucket_count - 1);
 }
 
+static uint32_t mark_of (const struct key *key) { return (uint32_t) 1 << (key->hash[1] >> 59); }
+
 /* The trie node of a path, or 0 if there is none. With `create` it is made if needed, and 0 means out of memory. */
 static uint32_t walk (struct cache *cache, struct shard *shard, const struct key *key, int create) {
   if (!shard->steps) {
@@ -179,7 +187,10 @@ static struct entry *find (struct cache *cache, struct shard *shard, const struc
   }
   if (!shard->bucket_count)
     return NULL;
-  for (index = shard->buckets[bucket_of (shard, key)]; index; index = entry_at (shard, index - 1)->next)
+  const struct bucket *bucket = &shard->buckets[bucket_of (shard, key)];
+  if (!(bucket->marks & mark_of (key)))
+    return NULL;
+  for (index = bucket->first; index; index = entry_at (shard, index - 1)->next)
     if (matches (entry_at (shard, index - 1), key))
       return entry_at (shard, index - 1);
   return NULL;
@@ -188,14 +199,15 @@ static struct entry *find (struct cache *cache, struct shard *shard, const struc
 static void link_entry (struct shard *shard, uint32_t index) {
   struct entry *entry = entry_at (shard, index);
   const struct key key = {.hash = {entry->hash[0], entry->hash[1]}, .depth = entry->depth, .leaves = entry->leaves};
-  uint32_t *bucket = &shard->buckets[bucket_of (shard, &key)];
-  entry->next = *bucket;
-  *bucket = index + 1;
+  struct bucket *bucket = &shard->buckets[bucket_of (shard, &key)];
+  entry->next = bucket->first;
+  bucket->first = index + 1;
+  bucket->marks |= mark_of (&key);
 }
 
 static int grow_buckets (struct cache *cache, struct shard *shard) {
   const uint32_t count = shard->bucket_count ? 2 * shard->bucket_count : first_buckets;
-  uint32_t *buckets = arena_allocate (cache->arena, count, sizeof *buckets);
+  struct bucket *buckets = arena_allocate (cache->arena, count, sizeof *buckets);
   if (!buckets)
     return shard->bucket_count != 0; /* longer chains are slower, not wrong */
   arena_release (cache->arena, shard->buckets);

@@ -24,7 +24,7 @@ class Sum:
     constant: Fraction = Fraction(0)
 
     def kinds(self) -> frozenset[str]:
-        return frozenset(type(term).__name__ for _, term in self.parts)
+        return frozenset([type(term).__name__ for _, term in self.parts])
 
     def all_kinds(self) -> frozenset[str]:
         """The kinds of the terms, including those inside other terms."""
@@ -54,7 +54,8 @@ class Sum:
             part = term.evaluate(routed, undefined)
             if part is None:
                 return None
-            value += part if factor == 1 else factor * part
+            part = part if factor == 1 else factor * part
+            value = value + part if value else part
         return value
 
     def grid(self, problem: Problem) -> Grid | None:
@@ -70,14 +71,15 @@ class Sum:
 
     def rough_size(self, problem: Problem) -> int | None:
         """At least the number of units that a value is away from zero, seen from the largest numbers alone."""
+        if len(self.parts) == 1:
+            only = self.parts[0][1].rough_grid(problem)
+            return None if only is None else only[1]
         grids: list[tuple[Fraction, int]] = []
         for factor, term in self.parts:
             rough = term.rough_grid(problem)
             if rough is None:
                 return None
             grids.append((factor * rough[0], rough[1]))
-        if len(grids) == 1:
-            return grids[0][1]
         # Multiples of the inverse of a common denominator are whole, though perhaps not the smallest that are.
         denominator = lcm(*(unit.denominator for unit, _ in grids))
         return sum(abs(unit.numerator) * (denominator // unit.denominator) * size for unit, size in grids)

@@ -267,12 +267,12 @@
     if (prediction.label >= 0) return colors[prediction.label % colors.length];
     if (prediction.number === null) return colors[colors.length - 1];
     const share = range[0] === range[1] ? 0.5 : (prediction.number - range[0]) / (range[1] - range[0]);
-    return `rgb(${[0x9e, 0xca, 0xe9].map((full) => Math.round(255 - share * (255 - full))).join(",")})`;
+    return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
   function nested(node, answer) {
     const state = node.instead !== undefined ? "changed" : node.inside ? "inside" : undefined;
     const line = element("span", { class: state, title: node.instead === undefined ? undefined : `instead of: ${node.instead}` });
-    const item = element("li", {}, ...(answer ? [element("span", { class: "lead" }, answer + ": ")] : []), line);
+    const item = element("li", {}, ...(answer ? [element("span", { class: "lead", role: "img", "aria-label": answer === "✓" ? "if so:" : "if not:" }, answer + " ")] : []), line);
     if (node.leaf) {
       const [prediction, rows, counts] = node.leaf;
       const says = element("span", { class: "says" }, predictions[prediction].text);
@@ -281,7 +281,7 @@
       item.append(element("small", {}, ` ${many(rows, "row")}${counts.length ? ": " + counts.map((each) => each.toLocaleString("en")).join(" / ") : ""}`));
     } else {
       line.append(textOf(node) + "?");
-      item.append(element("ul", {}, nested(node.yes, "yes"), nested(node.no, "no")));
+      item.append(element("ul", {}, nested(node.yes, "✓"), nested(node.no, "✗")));
     }
     if (node.instead !== undefined) line.append(element("small", {}, ` instead of ${node.instead}`));
     return item;

@@ -16,21 +16,6 @@
     const plain = typeof each.objective === "number" && typeof each.bound === "number";
     return plain ? "by " + number(Number(Math.abs(each.objective - each.bound).toPrecision(6))) : "over 100 %";
   }
-  function labelText(label) {
-    if (label !== null && typeof label === "object") return label.date || label.datetime.replace("T", " ");
-    return label === null ? "None" : String(label);
-  }
-  const number = (value) => Number.isInteger(value) ? String(value) : Number(value.toPrecision(6)) === value ? String(Number(value.toPrecision(6))) : String(Number(value.toPrecision(10)));
-  function testText(test, answer = true) {
-    const values = (test.values || []).map((value) => typeof value === "number" ? number(value) : labelText(value));
-    const missing = test.missing_yes ? " or is missing" : "";
-    const field = fields[test.column];
-    const mayMiss = field && field.missing && field.fill === undefined;
-    if (test.kind === "missing") return `${test.column} is ${answer ? "" : "not "}missing`;
-    if (test.kind === "at most") return answer ? `${test.column} <= ${values[0]}${missing}` : `${test.column} > ${values[0]}${mayMiss && !test.missing_yes ? " or is missing" : ""}`;
-    const verb = test.kind === "among" ? "is among" : "is";
-    return answer ? `${test.column} ${verb} ${values.join(", ")}${missing}` : `${test.column} ${verb.replace("is", "is not")} ${values.join(", ")}`;
-  }
   const predictionText = (leaf) => Array.isArray(leaf.predict)
     ? leaf.predict.map((value, place) => `${tree.outputs[place]} ${readable(value)}`).join(", ")
     : typeof leaf.predict === "number" && tree.task !== "classes" ? readable(leaf.predict) : labelText(leaf.predict);
@@ -39,39 +24,54 @@
 
   const fields = {};
   const nodes = [];
-  function gather(node, parent, answer, depth) {
-    const here = { node, parent, answer, depth, number: nodes.length, folded: false, isLeaf: !node.test };
+  function gather(node, parent, way, depth) {
+    const here = { node, parent, way, depth, number: nodes.length, folded: false, isLeaf: !node.test };
     nodes.push(here);
     if (here.isLeaf) {
       here.rows = node.rows || 0;
       here.counts = node.counts || [];
       here.sides = [];
     } else {
-      here.sides = [gather(node.yes, here, "yes", depth + 1), gather(node.no, here, "no", depth + 1)];
-      here.rows = here.sides[0].rows + here.sides[1].rows;
-      here.counts = here.sides[0].counts.map((count, place) => count + here.sides[1].counts[place]);
+      here.sides = waysOut(node, fields).map((each) => gather(each.node, here, each, depth + 1));
+      here.rows = here.sides.reduce((sum, side) => sum + side.rows, 0);
+      here.counts = here.sides[0].counts.map((_, place) => here.sides.reduce((sum, side) => sum + side.counts[place], 0));
     }
     return here;
   }
   let root = null;
-  let reached = new Set();
+  let reached = new Set(), before = new Set(); // the path of the row, and the one before its last change
   function use(chosen) {
     tree = chosen;
     nodes.length = 0;
     reached = new Set();
-    root = gather(tree.root, null, "", 0);
+    before = new Set();
+    root = gather(tree.root, null, null, 0);
   }
   if (tree) {
     for (const each of forest ? forest.trees : [tree]) for (const field of each.columns) fields[field.name] ??= field;
     use(tree);
   }
   const columns = Object.values(fields);
-  const titleOf = (here) => here.isLeaf ? predictionText(here.node) : testText(here.node.test);
+  const titleOf = (here) => here.isLeaf ? predictionText(here.node) : here.node.test.column;
+  const predictedName = () => (tree.task === "numbers" && tree.outputs.length === 1 ? tree.outputs[0] : tree.target);
+  // The class with the largest share, if the leaf predicts one with a smaller share; by weight, as the tree counts.
+  function overruled(here) {
+    if (!here.isLeaf || tree.task !== "classes" || !here.rows) return "";
+    const amounts = (here.node.weights?.length ? here.node.weights : here.counts).map(exactly);
+    const own = tree.classes.findIndex((each) => JSON.stringify(each) === JSON.stringify(here.node.predict));
+    const largest = Math.max(...amounts);
+    return amounts.length && amounts[own] < largest ? labelText(tree.classes[amounts.indexOf(largest)]) : "";
+  }
+  function againstText(here) {
+    const majority = overruled(here);
+    return majority ? `against its majority ${majority}${here.node.because ? `, for ${here.node.because}` : ""}` : "";
+  }
   function facts(here) {
     const words = `${here.rows.toLocaleString("en")} ${here.rows === 1 ? "row" : "rows"}` + (here.parent && root.rows ? ` (${percent(here.rows, root.rows)} of all)` : "");
+    const against = againstText(here) ? `; ${againstText(here)}` : "";
     if (!here.counts.length || !here.rows) return words;
     const order = here.counts.map((count, place) => [count, place]).filter(([count]) => count).sort((a, b) => b[0] - a[0]);
-    return `${words}: ${order.map(([count, place]) => `${labelText(tree.classes[place])} ${count.toLocaleString("en")} (${percent(count, here.rows)})`).join(", ")}`;
+    return `${words}: ${order.map(([count, place]) => `${labelText(tree.classes[place])} ${count.toLocaleString("en")} (${percent(count, here.rows)})`).join(", ")}${against}`;
   }
   function color(here) {
     if (tree.task === "classes") {
@@ -83,14 +83,18 @@
     const values = leaves.map((each) => each.node.predict);
     const low = Math.min(...values), high = Math.max(...values);
     const share = high === low ? 0.5 : (here.node.predict - low) / (high - low);
-    return `rgb(${[0x9e, 0xca, 0xe9].map((full) => Math.round(255 - share * (255 - full))).join(",")})`;
+    return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
 
-  const WIDE = 7.2, GAP = 20, HIGH = 92;
+  const WIDE = 7.2, GAP = 20, HIGH = 104;
   const short = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "…";
   function lines(here) {
     if (!here.isLeaf) return [short(titleOf(here), 44), ...(here.folded ? [`${here.rows.toLocaleString("en")} rows folded`] : [])];
-    return [short(titleOf(here), 30), `${here.rows.toLocaleString("en")} ${here.rows === 1 ? "row" : "rows"}`];
+    const said = [short(titleOf(here), 30), `${here.rows.toLocaleString("en")} ${here.rows === 1 ? "row" : "rows"}`];
+    const majority = overruled(here);
+    if (majority) said.push(`⚠ against its majority ${short(majority, 16)}`);
+    if (majority && here.node.because) said.push(`for ${short(here.node.because, 36)}`);
+    return said;
   }
   function visible() {
     const found = [], todo = root ? [root] : [];
@@ -103,36 +107,45 @@
   }
   function place(here, left) {
     here.lines = lines(here);
-    here.width = Math.max(70, Math.max(...here.lines.map((line) => line.length)) * WIDE + 22);
-    here.height = 18 * here.lines.length + 14 + (here.isLeaf && here.counts.length ? 10 : 0);
-    here.y = GAP + here.depth * HIGH;
+    here.condition = here.way ? short(here.way.short, 34) : "";
+    here.width = Math.max(70, Math.max(...here.lines.map((line) => line.length)) * WIDE + 22, here.condition.length * 6.6 + 6);
+    here.height = 18 * here.lines.length + 14 + (here.isLeaf && here.counts.length ? 12 : 0);
     const sides = here.folded ? [] : here.sides;
     if (!sides.length) { here.x = left + here.width / 2; return here.width; }
-    const first = place(sides[0], left), second = place(sides[1], left + first + GAP);
-    const strip = first + GAP + second;
+    let strip = 0;
+    for (const side of sides) strip += place(side, left + strip + (strip ? GAP : 0)) + (strip ? GAP : 0);
     if (strip < here.width) {
       const more = (here.width - strip) / 2;
       const move = (each) => { each.x += more; if (!each.folded) each.sides.forEach(move); };
       sides.forEach(move);
     }
     const whole = Math.max(strip, here.width);
-    here.x = Math.min(Math.max((sides[0].x + sides[1].x) / 2, left + here.width / 2), left + whole - here.width / 2);
+    here.x = Math.min(Math.max((sides[0].x + sides[sides.length - 1].x) / 2, left + here.width / 2), left + whole - here.width / 2);
     return whole;
   }
   function render(focus) {
     if (!root) return;
     const width = place(root, GAP) + 2 * GAP;
     const seen = visible();
+    // A level is as high as its tallest box.
+    const tallest = [];
+    for (const here of seen) tallest[here.depth] = Math.max(tallest[here.depth] ?? 0, here.height);
+    const tops = tallest.reduce((found, height) => [...found, found[found.length - 1] + height + HIGH - 50], [GAP]);
+    for (const here of seen) here.y = tops[here.depth];
     const height = Math.max(...seen.map((here) => here.y + here.height)) + GAP;
     const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": "decision tree" });
     for (const here of seen) {
       if (!here.parent) continue;
       const top = here.parent.y + here.parent.height, middle = (top + here.y) / 2;
-      const on = reached.has(here.number) ? " on" : "";
+      const on = reached.has(here.number) ? " on" : before.has(here.number) ? " was" : "";
       picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y}` }));
-      const word = drawn("text", { class: "answer", x: here.x + (here.answer === "yes" ? -8 : 8), y: here.y - 7, "text-anchor": here.answer === "yes" ? "end" : "start" });
-      word.textContent = here.answer;
-      picture.append(word);
+    }
+    for (const here of seen) {
+      if (!here.parent) continue;
+      const wide = here.condition.length * 6.3 + 8;
+      const word = drawn("text", { class: "answer" + (reached.has(here.number) ? " on" : ""), x: here.x, y: here.y - 9, "text-anchor": "middle" });
+      word.textContent = here.condition;
+      picture.append(drawn("rect", { class: "behind", x: here.x - wide / 2, y: here.y - 21, width: wide, height: 16 }), word);
     }
     for (const here of seen) picture.append(box(here));
     byId("picture").replaceChildren(picture);
@@ -145,17 +158,17 @@
     if (focus !== undefined) document.querySelector(`${focus.where} [data-node="${focus.number}"]`)?.focus();
   }
   function box(here) {
-    const attributes = { class: "node" + (reached.has(here.number) ? " on" : ""), tabindex: here.parent ? -1 : 0, role: "treeitem", "data-node": here.number, "aria-label": `${here.answer ? here.answer + ": " : ""}${titleOf(here)}. ${facts(here)}`, "aria-level": here.depth + 1 };
+    const attributes = { class: "node" + (reached.has(here.number) ? " on" : "") + (overruled(here) ? " against" : ""), tabindex: here.parent ? -1 : 0, role: "treeitem", "data-node": here.number, "aria-label": `${here.way ? here.way.fact + ": " : ""}${titleOf(here)}. ${facts(here)}`, "aria-level": here.depth + 1 };
     if (!here.isLeaf) attributes["aria-expanded"] = String(!here.folded);
     const group = drawn("g", attributes);
     const left = here.x - here.width / 2;
     const hover = drawn("title");
-    hover.textContent = `${titleOf(here)}\n${facts(here)}`;
+    hover.textContent = `${here.way ? here.way.fact + "\n" : ""}${titleOf(here)}\n${facts(here)}`;
     const frame = drawn("rect", { class: "frame" + (here.isLeaf ? "" : " question"), x: left, y: here.y, width: here.width, height: here.height, rx: here.isLeaf ? 4 : 14 });
     if (here.isLeaf) frame.setAttribute("fill", color(here));
     group.append(hover, frame);
     here.lines.forEach((line, place) => {
-      const text = drawn("text", { class: here.isLeaf ? "says" : "asks", x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle", "font-weight": here.isLeaf && !place ? 700 : 400 });
+      const text = drawn("text", { class: (here.isLeaf ? "says" : "asks") + (place > 1 ? " warns" : ""), x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle", "font-weight": place ? 400 : 700 });
       text.textContent = line;
       group.append(text);
     });
@@ -163,7 +176,7 @@
       let start = left + 8;
       here.counts.forEach((count, place) => {
         const part = (here.width - 16) * count / here.rows;
-        if (part) group.append(drawn("rect", { x: start, y: here.y + here.height - 14, width: part, height: 7, fill: colors[place % colors.length] }));
+        if (part) group.append(drawn("rect", { class: "share", x: start, y: here.y + here.height - 16, width: part, height: 9, fill: colors[place % colors.length] }));
         start += part;
       });
     }
@@ -171,16 +184,16 @@
   }
   function outlined(here) {
     const item = element("li");
-    if (here.answer) item.append(element("span", { class: "lead" }, here.answer === "yes" ? "yes: " : "no: "));
+    if (here.way) item.append(element("span", { class: "lead" }, here.way.fact));
     const button = element("button", { type: "button", "data-node": here.number, class: `item${here.isLeaf ? " leaf" : ""}${reached.has(here.number) ? " on" : ""}`, "aria-expanded": here.isLeaf ? undefined : String(!here.folded) },
-      titleOf(here) + (here.isLeaf ? "" : "?"), element("small", {}, facts(here)));
+      (here.isLeaf && predictedName() ? `${predictedName()} = ` : "") + titleOf(here) + (here.isLeaf ? "" : "?"), element("small", {}, facts(here)));
     if (here.isLeaf) button.style.background = color(here);
     item.append(button);
     if (here.sides.length && !here.folded) item.append(element("ul", {}, ...here.sides.map(outlined)));
     return item;
   }
   const nodeAt = (event) => { const found = event.target.closest("[data-node]"); return found ? nodes[Number(found.dataset.node)] : null; };
-  function tell(here) { byId("details").textContent = here ? `${titleOf(here)}${here.isLeaf ? "" : "?"} ${facts(here)}` : ""; }
+  function tell(here) { byId("details").textContent = here ? `${titleOf(here)}${here.isLeaf ? "." : "?"} ${facts(here)}` : ""; }
   function toggle(here, where) {
     if (!here.isLeaf) here.folded = !here.folded;
     render({ where, number: here.number });
@@ -207,27 +220,11 @@
   function chooseTree() {
     const choice = element("select", { id: "which" }, ...forest.trees.map((_, place) =>
       element("option", { value: place }, `tree ${place + 1} of ${forest.trees.length}: ${readable(Number((100 * share(weights[place])).toPrecision(3)))} % of the votes`)));
-    choice.addEventListener("change", () => { use(forest.trees[Number(choice.value)]); typed(); });
+    choice.addEventListener("change", () => { use(forest.trees[Number(choice.value)]); asker.show(); });
     byId("which-tree").append(element("label", { for: "which" }, "Tree shown"), choice);
     byId("which-tree").hidden = false;
     document.getElementById("tree").textContent = `The forest: ${forest.trees.length} ${forest.trees.length === 1 ? "tree" : "trees"}`;
   }
-  function votesOf(values) {
-    const votes = tree.classes.map(() => 0n);
-    const names = tree.classes.map(labelText);
-    forest.trees.forEach((each, place) => {
-      let node = each.root;
-      while (node.test) node = answers(node.test, values[node.test.column]) ? node.yes : node.no;
-      votes[names.indexOf(labelText(node.predict))] += weights[place];
-    });
-    return votes;
-  }
-  function elected(votes) {
-    let best = 0;
-    votes.forEach((vote, place) => { if (vote > votes[best]) best = place; });
-    return best;
-  }
-
   if (root) {
     for (const where of ["#picture", "#outline"]) {
       const area = document.querySelector(where);
@@ -247,100 +244,40 @@
     byId("unfold").addEventListener("click", () => { nodes.forEach((here) => { here.folded = false; }); render(); });
     byId("fold").addEventListener("click", () => { nodes.forEach((here) => { here.folded = !here.isLeaf && here.depth >= 2; }); render(); });
     if (tree.task === "classes") {
-      byId("legend").append(...tree.classes.map((label, place) => {
+      byId("legend").append(element("strong", {}, tree.target || ""), ...tree.classes.map((label, place) => {
         const swatch = element("span", { class: "swatch" });
         swatch.style.background = colors[place % colors.length];
         return element("span", {}, swatch, labelText(label));
       }));
     }
+    if (tree.task !== "classes" && predictedName()) byId("legend").append(element("strong", {}, predictedName()));
     if (forest) chooseTree();
     show("tree"); // before rendering, because the picture is fitted to the available width
     render();
   }
 
-  // A row typed by the reader: the same predictions as Tree.predict
+  // A row of the reader, question by question
 
-  const MISSING = Symbol("missing");
-  function read(field, text) {
-    let value = text.trim() === "" ? MISSING : text.trim();
-    if (value === MISSING && field.fill !== undefined) value = field.levels ? labelText(field.fill) : field.fill;
-    if (value === MISSING) {
-      if (!field.missing) throw new Error(`${field.name} is missing; the training data had no missing values there, so the tree does not know where such a row goes`);
-      return value;
-    }
-    if (field.levels) return value;
-    const found = Number(value);
-    if (Number.isNaN(found)) throw new Error(`${field.name} is not a number: ${value}`);
-    return found;
-  }
-  function codeOf(field, text) {
-    const known = field.levels.map(labelText);
-    let code = known.indexOf(text);
-    if (code < 0 && known.every((each) => ["0", "1", "false", "true"].includes(each))) {
-      code = known.indexOf({ 0: "false", 1: "true", false: "0", true: "1" }[text] ?? "");
-    }
-    return code;
-  }
-  function answers(test, value) {
-    if (test.kind === "missing") return value === MISSING;
-    if (value === MISSING) return Boolean(test.missing_yes);
-    const field = fields[test.column];
-    if (!field.levels) return test.kind === "at most" ? value <= test.values[0] : test.values.includes(value);
-    const code = codeOf(field, value);
-    if (code < 0) return false;
-    if (test.kind !== "at most") return test.values.some((level) => codeOf(field, labelText(level)) === code);
-    const last = codeOf(field, labelText(test.values[0]));
-    return last >= 0 ? code <= last : Number(labelText(field.levels[code])) <= test.values[0];
-  }
-  const readAll = (texts) => Object.fromEntries(columns.map((field) => [field.name, read(field, texts[field.name] ?? "")]));
-  function route(values) {
-    let here = root;
-    const path = [root];
-    while (!here.isLeaf) {
-      here = here.sides[answers(here.node.test, values[here.node.test.column]) ? 0 : 1];
-      path.push(here);
-    }
-    return path;
-  }
-  function typed() {
-    const inputs = [...byId("row").querySelectorAll("input")];
-    if (inputs.every((input) => input.value === "")) {
-      reached = new Set();
-      byId("prediction").textContent = "";
-      byId("path").replaceChildren();
+  const asker = makeAsker({
+    fields, trees: forest ? forest.trees : tree ? [tree] : [], weights, classes: tree ? tree.classes : [],
+    said: (leaf) => forest ? labelText(tree.classes[leaf]) : predictionText(leaf),
+    named: tree && predictedName(),
+    tell(taken, earlier) {
+      const pathOf = (ways) => {
+        const path = root && ways.length ? [root] : [];
+        for (const way of ways) if (path[path.length - 1].sides[way]) path.push(path[path.length - 1].sides[way]);
+        return new Set(path.map((here) => here.number));
+      };
+      reached = pathOf(taken(tree));
+      before = pathOf(earlier ? earlier(tree) : []);
+      for (const number of reached) if (nodes[number].parent) nodes[number].parent.folded = false;
       render();
-      return;
-    }
-    try {
-      const values = readAll(Object.fromEntries(inputs.map((input) => [input.name, input.value])));
-      const path = route(values);
-      const leaf = path[path.length - 1];
-      reached = new Set(path.map((here) => here.number));
-      const votes = forest ? votesOf(values) : [];
-      const said = forest ? labelText(tree.classes[elected(votes)]) : predictionText(leaf.node);
-      byId("prediction").replaceChildren(tree.target ? `${tree.target}: ` : "", element("strong", {}, said));
-      if (forest) byId("prediction").append(element("small", {}, " votes: " + votes.map((vote, place) => `${labelText(tree.classes[place])} ${percent(Number((100 * share(vote)).toFixed(4)), 100)}`).join(", ")));
-      byId("prediction").className = "";
-      byId("path").replaceChildren(...path.slice(1).map((here) => element("li", {}, testText(here.parent.node.test, here.answer === "yes"))));
-      for (let here = leaf.parent; here; here = here.parent) here.folded = false;
-    } catch (error) {
-      reached = new Set();
-      byId("prediction").textContent = error.message;
-      byId("prediction").className = "bad";
-      byId("path").replaceChildren();
-    }
-    render();
-  }
+    },
+    votes: (votes) => votes.map((vote, place) => `${labelText(tree.classes[place])} ${percent(Number((100 * share(vote)).toFixed(4)), 100)}`).join(", "),
+  });
   if (tree && columns.length) {
-    for (const [place, field] of columns.entries()) {
-      const input = element("input", { name: field.name, id: `column${place}`, autocomplete: "off", inputmode: field.levels ? "text" : "decimal", list: field.levels ? `levels${place}` : undefined, placeholder: field.missing || field.fill !== undefined ? "missing" : "" });
-      const wrapped = element("div", {}, element("label", { for: `column${place}` }, field.name), input);
-      if (field.levels) wrapped.append(element("datalist", { id: `levels${place}` }, ...field.levels.map((level) => element("option", { value: labelText(level) }))));
-      byId("row").append(wrapped);
-    }
-    byId("row").addEventListener("input", typed);
-    byId("row").addEventListener("submit", (event) => { event.preventDefault(); typed(); });
     show("row");
+    asker.show();
   }
 
   // Tables
@@ -359,14 +296,16 @@
     const line = byId("headline");
     line.append(fact("status", status, ["optimal", "infeasible"].includes(result.status) ? "good" : ""));
     if (result.objective !== null) line.append(fact("objective", list(result.objective)));
+    const means = Object.entries(result.measures || {}).filter(([name]) => /^(mse|mean_absolute_error|mean .*)$/.test(name));
+    for (const [name, value] of means) line.append(fact(name === "mse" ? "mean squared error" : name.replace(/_/g, " "), readable(value)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
     if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
     if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims === 1 ? "1 claim" : `${result.certificate.claims} claims`}, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];
-      byId("requirements").append(table(["requirement", "value", "exact value", "slack", "met"], result.requirements.map((each, place) =>
-        [each.text || each.name, readable(each.value), exact[place]?.value ?? "", readable(each.slack), element("span", { class: each.met ? "good" : "bad" }, each.met ? "yes" : "NO")])));
+      byId("requirements").append(table(["requirement", "value and limit", "value", "exact value", "slack", "met"], result.requirements.map((each, place) =>
+        [each.text || each.name, slackBar(each), readable(each.value), exact[place]?.value ?? "", readable(each.slack), element("span", { class: each.met ? "good" : "bad" }, each.met ? "yes" : "NO")])));
       show("requirements");
     }
     const exactly = Object.fromEntries((about.goals || []).map((goal) => [goal.text.replace(/^(minimize|maximize) /, ""), goal.value]));
@@ -400,37 +339,6 @@
 
   // The comparison of back-ends
 
-  function plot(title, horizontal, vertical, series, logarithmic) {
-    const width = 760, height = 320, left = 64, bottom = 44, top = 30;
-    const points = series.flatMap((each) => each.points);
-    const across = logarithmic ? (value) => Math.log10(Math.max(value, 1e-4)) : (value) => value;
-    const xs = points.map(([x]) => across(x)), ys = points.map(([, y]) => y);
-    let [x0, x1, y0, y1] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    if (x0 === x1) { x0 -= 0.5; x1 += 0.5; }
-    if (y0 === y1) { y0 -= 0.5; y1 += 0.5; }
-    const px = (x) => left + (across(x) - x0) / (x1 - x0) * (width - left - 150), py = (y) => height - bottom - (y - y0) / (y1 - y0) * (height - bottom - top);
-    const picture = drawn("svg", { class: "plot", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title });
-    const write = (x, y, text, anchor = "middle", look = {}) => { const made = drawn("text", { x, y, "text-anchor": anchor, ...look }); made.textContent = text; picture.append(made); };
-    picture.append(drawn("path", { class: "axis", fill: "none", d: `M ${left} ${top} V ${height - bottom} H ${width - 150}` }));
-    write(left, 16, title, "start", { "font-weight": 600 });
-    write((left + width - 150) / 2, height - 8, horizontal);
-    write(left - 8, top + 4, readable(y1), "end");
-    write(left - 8, height - bottom, readable(y0), "end");
-    write(left, height - bottom + 16, readable(Number((logarithmic ? 10 ** x0 : x0).toPrecision(3))));
-    write(width - 150, height - bottom + 16, readable(Number((logarithmic ? 10 ** x1 : x1).toPrecision(3))));
-    series.forEach((each) => {
-      const stroke = PALETTE[each.color % PALETTE.length];
-      let way = "";
-      each.points.forEach(([x, y], place) => { way += place ? (each.steps ? ` H ${px(x)} V ${py(y)}` : ` L ${px(x)} ${py(y)}`) : `M ${px(x)} ${py(y)}`; });
-      picture.append(drawn("path", { d: way, fill: "none", stroke, "stroke-width": 2, "stroke-dasharray": each.dashed ? "5 4" : "none" }));
-      const [x, y] = each.points[each.points.length - 1];
-      picture.append(drawn("circle", { cx: px(x), cy: py(y), r: 3.2, fill: stroke }));
-      if (each.name) write(width - 140, top + 12 + 18 * each.color, each.name, "start", { style: `fill:${stroke}` });
-    });
-    void vertical;
-    return picture;
-  }
-  const PALETTE = ["#2f7fd1", "#e07b00", "#2f9e44", "#c2418c", "#8a6fd1", "#c0392b", "#7d8590", "#b59b00"];
   if (records.length) {
     const several = ["spec", "data", "repeat"].filter((name) => new Set(records.map((each) => each[name])).size > 1);
     const headings = [...several, "back-end", "status", "objective", "bound", "gap", "first tree (s)", "best tree (s)", "proof (s)", "model built (s)", "memory", "verified", "reason"];

@@ -20,6 +20,8 @@ from treeml.trees.palette import COLORS, TINTS
 # The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
 
+SCRIPTS = ("elements.js", "rows.js", "asking.js", "plot.js", "page.js")
+
 
 def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
     """The page of a result, of a comparison, or of both. `result` is what `treeml solve -o` or `--json` writes."""
@@ -53,7 +55,7 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
     pieces = {
         "title": escape(f"{kind} {visible(target)}"),
         "style": asset("page.css"),
-        "script": asset("elements.js") + asset("page.js"),
+        "script": "".join(map(asset, SCRIPTS)),
         "spec": colored(shown_lines(spec.get("text", ""))),
         "text": escape(str(forest or tree or "")),
         "data": in_script(text),

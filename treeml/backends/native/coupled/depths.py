@@ -7,6 +7,7 @@ until a tree reaches that bound, deeper trees have so many leaves that they cost
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
 FIRST = 2.0  # seconds for a first tree, at most
+LARGEST = ("peak_memory", "longest_list", "tests", "rows")  # statistics of several searches that do not add up,
+OF_ONE = ("objective", "objective_bound")  # and those that have no meaning for all of them
 
 
 def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Answer:
@@ -58,13 +61,16 @@ def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Coup
 
 def _without_requirements(run: CoupledRun) -> Answer:
     """The answer to the problem without its limits on predictions."""
+    if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        return run.relaxed
     problem, limits = run.problem, run.limits
     free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not limits_predictions(bound)))
     seconds = min(AT_MOST, SHARE * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
     shorter = replace(limits, deadline=Deadline.after(seconds), options={}, gap=Fraction(0))
     answer = NativeRun(free, shorter, None, _stopping(run), run.began).answer()
-    return replace(answer, evidence=combined("fewer requirements", answer.evidence))
+    run.relaxed = replace(answer, evidence=combined("fewer requirements", answer.evidence))
+    return run.relaxed
 
 
 def _stopping(run: CoupledRun) -> OnProgress | None:
@@ -82,6 +88,17 @@ def _settled(run: CoupledRun, relaxed: Answer) -> Answer | None:
     if relaxed.status is Status.OPTIMAL and relaxed.tree is not None and meets_all(run.problem, relaxed.tree):
         return replace(relaxed, trace=tuple(run.trace))
     return None
+
+
+def together(known: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
+    """The statistics of several searches: sums, where they count something."""
+    joined = dict(known)
+    for name, number in more.items():
+        if name in LARGEST:
+            joined[name] = max(number, joined.get(name, number))
+        elif name not in OF_ONE:
+            joined[name] = joined.get(name, 0) + number
+    return joined
 
 
 class _Depths:
@@ -145,8 +162,7 @@ class _Depths:
 
     def take(self, found: Found) -> bool:
         """Keeps the tree of a search; False if the listener wants to stop."""
-        for name, number in self.run.statistics(found, None, None).items():
-            self.statistics[name] = self.statistics.get(name, 0) + number
+        self.statistics = together(self.statistics, self.run.statistics(found, None, None))
         if not len(found.test) or found.value is None or (self.cost is not None and found.value >= self.cost):
             return True
         self.tree, self.cost = tree_of(found, self.problem), int(found.value)

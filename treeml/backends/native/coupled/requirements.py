@@ -40,9 +40,10 @@ def without_idle(problem: Problem) -> Problem:
 def _is_idle(bound: Bound) -> bool:
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
-    low, high = sorted(scaled[0] * end for end in row_ends(scaled[1]))
-    limit = bound.limit - bound.sum.constant
-    return (bound.sense == ">=" or high <= limit) and (bound.sense == "<=" or low >= limit)
+    share, limit = scaled[0], bound.limit - bound.sum.constant
+    low, high = sorted(end * share.numerator * limit.denominator for end in row_ends(scaled[1]))
+    most = limit.numerator * share.denominator
+    return (bound.sense == ">=" or high <= most) and (bound.sense == "<=" or low >= most)
 
 
 def _alike(bounds: list[Bound]) -> bool:

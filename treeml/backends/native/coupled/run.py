@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.contract import Answer
+from treeml.backends.native.coupled.by_cases import by_cases
+from treeml.backends.native.coupled.cases import cases_of
+from treeml.backends.native.coupled.depths import by_depths
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
@@ -33,17 +36,21 @@ DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search i
 
 @dataclass
 class CoupledRun(NativeRun):
-    """One search, or one for every depth where the problem limits none."""
+    """One search, or one for every depth where the problem limits none, or for every case of narrow requirements."""
 
     kernel: str = "coupled"
+    relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
 
     def answer(self) -> Answer:
-        from treeml.backends.native.coupled.depths import by_depths  # imported here: it uses this class
-
         task = read_coupled(self.problem)
         settings = self.settings(task)
         if task.excluded is not None or is_impossible(self.problem, settings):
             return self.answered(None, task.objective)
+        cases = cases_of(task)
+        return self.solved(task) if cases is None else by_cases(self, task, cases)
+
+    def solved(self, task: CoupledTask) -> Answer:
+        """The answer to a task with the shape limits of the problem."""
         depth = depth_of(self.problem)
         is_given = self.problem.max_depth is not None
         try:

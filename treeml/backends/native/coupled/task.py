@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import ceil, floor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -123,15 +122,17 @@ def _add(bound: Bound, found: dict[bytes, LimitedSum]) -> bool:
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
     factor, cost = scaled
-    limit = bound.limit - bound.sum.constant
+    limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
     plain, steps, shift = normal_form(cost)
-    limit -= factor * shift
+    if shift:
+        limit -= factor * shift
     if not steps:
         return (bound.sense == ">=" or limit >= 0) and (bound.sense == "<=" or limit <= 0)
-    quotient = limit / (factor * steps)
-    sense = bound.sense if factor * steps > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
-    low = None if sense == "<=" else ceil(quotient)
-    high = None if sense == ">=" else floor(quotient)
+    # limit / (factor * steps) in whole numbers
+    above, below = limit.numerator * factor.denominator, limit.denominator * factor.numerator * steps
+    sense = bound.sense if below > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
+    low = None if sense == "<=" else -(-above // below)
+    high = None if sense == ">=" else above // below
     found.setdefault(plain.tobytes(), LimitedSum(plain)).limit(low, high, bound.name)
     return True
 
