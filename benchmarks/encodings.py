@@ -227,7 +227,9 @@ def least_depth(folder: Path, limit: float) -> Iterator[Line]:
 
 def raw_accuracy(folder: Path, limit: float) -> Iterator[Line]:
     for (name, depth), (best, bar) in ACCURACY.items():
-        yield measure(f"{name} depth {depth}", "maxsat", numeric(folder, name, depth), {}, best, bar, limit)
+        problem = numeric(folder, name, depth)
+        yield measure(f"{name} depth {depth}", "maxsat", problem, {}, best, bar, limit)
+        yield measure(f"{name} depth {depth}", "maxsat", problem, {"encoding": "leaves"}, best, None, limit)
 
 
 def formulations(folder: Path, limit: float) -> Iterator[Line]:
@@ -244,6 +246,7 @@ def formulations(folder: Path, limit: float) -> Iterator[Line]:
             ("mip", {"formulation": "binoct"}),
             ("mip", {"formulation": "aggregated"}),
             ("maxsat", {"encoding": "binary"}),
+            ("maxsat", {"encoding": "leaves"}),
         ):
             yield measure(f"{name} depth 2", who, problem, options, best, None, min(limit, 60.0))
 

@@ -6,160 +6,141 @@
    same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format
    means and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef int64_t integer;
+typedef long long integer; /* 64 bits */
 __extension__ typedef __int128 wide;
 
-enum { MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60, MOST_SUMS = 2 * MOST_CLASSES + 1 };
-static const integer LIMIT = (integer) 1 << 53, MANY = (integer) 1 << 31, MOST_VOTES = (integer) 1 << 41,
-                     MOST_CELLS = (integer) 1 << 26;
+enum { MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60 };
+static const integer LIMIT = 1LL << 53, MANY = 1LL << 31, MOST_VOTES = 1LL << 41, MOST_CELLS = 1LL << 26;
 static const char *TOO_LARGE = "costs are too large: their sum reaches 2^53";
 static integer claim_checked = -1; /* the claim that is being checked */
 
-static void need (int condition, const char *why) {
+static void demand (int condition, int verdict, const char *why) {
   if (condition)
     return;
-  printf ("unsupported: %s\n", why);
-  exit (2);
+  printf (verdict == 1 ? "rejected: " : "unsupported: ");
+  if (claim_checked >= 0)
+    printf ("claim %lld: ", claim_checked);
+  printf ("%s\n", why);
+  exit (verdict);
 }
 
-static void prove (int condition, const char *why) {
-  if (condition)
-    return;
-  if (claim_checked < 0)
-    printf ("rejected: %s\n", why);
-  else
-    printf ("rejected: claim %lld: %s\n", (long long) claim_checked, why);
-  exit (1);
-}
+static void prove (int condition, const char *why) { demand (condition, 1, why); }
+static void need (int condition, const char *why) { demand (condition, 2, why); }
 
-static void *make (integer count, size_t size) {
-  void *memory = calloc ((size_t) count + 1, size);
+static void *resize (void *memory, integer count, size_t size) {
+  memory = realloc (memory, ((size_t) count + 1) * size);
   need (memory != NULL, "not enough memory");
   return memory;
 }
+
+static void *make (integer count, size_t size) { return memset (resize (NULL, count, size), 0, (size_t) count * size); }
 
 /* Room for one more item; it doubles whenever the count is a power of two. */
-static void *grow (void *memory, integer count, size_t size) {
-  if ((count & (count - 1)) == 0)
-    memory = realloc (memory, 2 * ((size_t) count + 1) * size);
-  need (memory != NULL, "not enough memory");
-  return memory;
+static void *grow (void *old, integer count, size_t size) {
+  return count & (count - 1) ? old : resize (old, 2 * count, size);
 }
 
 static integer smaller (integer a, integer b) { return a < b ? a : b; }
 static integer larger (integer a, integer b) { return a > b ? a : b; }
 
-/* Lines, cells and numbers, of the data and of the certificate. */
-
+/* Lines, values and numbers, of the data and of the certificate. */
 typedef struct {
   char **at;
   integer count;
 } list;
 
-static void append (list *to, char *text) {
-  to->at = grow (to->at, to->count, sizeof *to->at);
-  to->at[to->count++] = text;
-}
-
-static list read_lines (const char *path) {
+/* The values of every line, where they stand; quotes stand around whole values, and a quote inside is doubled. */
+static integer read_table (list **table, const char *path, char separator) {
   FILE *file = strcmp (path, "-") ? fopen (path, "rb") : stdin;
   need (file != NULL, "a file cannot be opened");
   char *all = NULL;
   size_t size = 0;
   for (size_t got = 1; got; size += got) {
-    all = realloc (all, 2 * size + 65536);
-    need (all != NULL, "not enough memory");
-    got = fread (all + size, 1, size + 65535, file);
+    all = resize (all, (integer) (2 * size + 65536), 1);
+    got = fread (all + size, 1, size + 65536, file);
   }
   while (size && (all[size - 1] == '\n' || all[size - 1] == '\r'))
     size--;
   all[size] = 0;
   need (size && strlen (all) == size && !ferror (file), "a file is empty, or not plain lines");
-  list lines = {NULL, 0};
-  for (char *line = all, *end = all; end; line = end + 1) {
-    end = strchr (line, '\n');
-    char *stop = end ? end : all + size;
-    while (stop > line && stop[-1] == '\r')
-      stop--;
-    need (!memchr (line, '\r', (size_t) (stop - line)), "a file is empty, or not plain lines");
-    *stop = 0;
-    append (&lines, line);
-  }
-  return lines;
-}
-
-/* The values of a line, where they stand; quotes stand around whole values, and a quote inside is doubled. */
-static list cells (char *at, char separator) {
-  list found = {NULL, 0};
-  for (char last = separator; last; at++) {
+  list line = {NULL, 0};
+  integer lines = 0;
+  for (char last = separator, *at = all; last; at++) {
     char *from = at, *to = at;
     if (*at == '"') {
-      for (at++; *at && (*at != '"' || at[1] == '"'); *to++ = *at++)
+      for (at++; *at && !strchr ("\r\n", *at) && (*at != '"' || at[1] == '"'); *to++ = *at++)
         at += *at == '"';
-      need (*at++ == '"', "a quote is not closed, or stands inside a value");
+      need (*at++ == '"', "a quote is not closed");
     } else
-      to = at += strcspn (at, (char[]) {separator, '"', 0});
-    last = *at;
-    need (!last || last == separator, "a quote is not closed, or stands inside a value");
+      to = at += strcspn (at, (char[]) {separator, '"', '\r', '\n', 0});
+    last = at[strspn (at, "\r")];
+    need (!last || last == '\n' || (last == separator && *at == last), "a quote or a line ends inside a value");
+    at += strspn (at, "\r");
     *to = 0;
     from += strspn (from, " \t");
     while (to > from && (to[-1] == ' ' || to[-1] == '\t'))
       *--to = 0;
-    append (&found, from);
+    line.at = grow (line.at, line.count, sizeof *line.at);
+    line.at[line.count++] = from;
+    if (last != separator) {
+      *table = grow (*table, lines, sizeof **table);
+      (*table)[lines++] = line;
+      line = (list) {NULL, 0};
+    }
   }
-  return found;
+  return lines;
 }
 
-static int among (const char *cell, list words, integer from) {
-  while (from < words.count && strcmp (cell, words.at[from]))
+/* The place of a word, beginning with place `from`; the number of words if it is not there. */
+static integer find (const char *word, list words, integer from) {
+  while (from < words.count && strcmp (word, words.at[from]))
     from++;
-  return from < words.count;
-}
-
-static integer whole (const char *token, integer least, integer most) {
-  const char *digit = token + (*token == '-');
-  size_t size = strlen (digit);
-  integer value = size && size <= 16 && strspn (digit, "0123456789") == size ? strtoll (token, NULL, 10) : INT64_MAX;
-  need (value >= least && value <= most, "a whole number is out of range");
-  return value;
+  return from;
 }
 
 /* A decimal times the scale, which must be whole. */
-static integer scaled (const char *cell, integer scale) {
-  const char *at = cell + (*cell == '-' || *cell == '+');
-  size_t before = strspn (at, "0123456789"), point = at[before] == '.';
-  size_t after = point ? strspn (at + before + 1, "0123456789") : 0;
-  wide value = 0, divisor = 1;
-  need (before && before + after <= 18 && !at[before + point + after], "a weight or target is not a decimal");
-  for (size_t i = 0; i < before + point + after; i++) {
-    divisor *= i > before ? 10 : 1;
-    value = at[i] == '.' ? value : 10 * value + (at[i] - '0');
-  }
-  value *= scale;
-  need (value % divisor == 0 && value / divisor <= LIMIT, "a weight or target times its scale is not whole, or large");
-  return (integer) (*cell == '-' ? -value / divisor : value / divisor);
+static integer scaled (const char *cell, integer scale, integer least, integer most) {
+  integer digits = 0;
+  wide value = 0, divisor = 0; /* 0 before the point */
+  for (const char *at = cell + (*cell == '-' || *cell == '+'); *at; at++)
+    if (*at == '.' && digits && !divisor)
+      divisor = 1;
+    else {
+      need (*at >= '0' && *at <= '9' && digits++ < 18, "a number is not a decimal of at most 18 digits");
+      value = 10 * value + (*at - '0');
+      divisor *= 10;
+    }
+  value *= *cell == '-' ? -scale : scale;
+  divisor += !divisor;
+  need (digits && value % divisor == 0, "a number times its scale is not whole");
+  need ((value /= divisor) >= least && value <= most, "a number is out of range");
+  return (integer) value;
+}
+
+static integer whole (const char *token, integer least, integer most) { return scaled (token, 1, least, most); }
+
+static double number (const char *token) {
+  char *end = NULL;
+  double value = strtod (token, &end);
+  need (*token && !token[strspn (token, "0123456789+-.eE")] && !*end && value - value == 0, "a value is not a number");
+  return value;
 }
 
 /* The header: lines in a fixed order, each a key and what follows it. */
-
-static list header, tokens; /* the tokens of the last line that was looked at, the key first */
-static integer line_at;
+static list *data, *certificate, *trees, missing, tokens; /* of the last line that was taken, the key first */
+static integer line_at, line_count;
 
 /* Does the next line have this key? Then it is taken. */
 static int take (const char *key, integer least, integer most, int optional) {
-  static integer looked_at = -1;
-  need (line_at < header.count, "the header ends too early");
-  if (looked_at != line_at)
-    tokens = cells (header.at[line_at], ' ');
-  looked_at = line_at;
-  int found = !strcmp (tokens.at[0], key);
+  need (line_at < line_count, "the header ends too early");
+  int found = !strcmp (certificate[line_at].at[0], key);
   need (found || optional, "a line of the header is missing");
-  line_at += found;
+  if (found)
+    tokens = certificate[line_at++];
   need (!found || (tokens.count > least && tokens.count <= most + 1), "a line of the header is too short or too long");
   return found;
 }
@@ -171,107 +152,77 @@ static integer single (const char *key, integer least, integer most, integer oth
 
 /* The statement about the rows of the data. A test sends rows with rank <= its cut to its yes side; the cuts of a
    column are a family. A requirement with factor 0 is not part of the cost: claims limit how much of it a tree uses. */
+static struct amount {
+  integer factor, price, *weights, *matrix; /* rows x classes */
+  wide size;                                /* no values of two trees differ by more */
+} amounts[MOST_GOALS + 1];                  /* the requirement follows the goals */
 
-typedef struct {
-  integer factor, price, *weights;
-  wide *matrix, range; /* rows x classes; of the values of all trees */
-} amount;
-
-static list *table, missing;
-static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3], *targets, *label;
-static amount amounts[MOST_GOALS + 1]; /* the requirement follows the goals */
-static integer families, tests, *first_test;
-static int32_t **rank, *family_of; /* of every family and row; of every test */
-static int row_use;                /* do claims limit the requirement? */
+static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3];
+static integer *target, fields, *costs, price;       /* number or class; classes or 3; rows x fields; of a leaf */
+static integer families, tests, *family_of, deepest; /* the depth of trees that is recomputed */
+static int **slot, row_use;                          /* of every family and row; do claims limit the requirement? */
 static enum { OPTIMAL, BOUND, INFEASIBLE, MARGIN, UNKNOWN } claim;
 static integer penalty, divisor, *counts, paid; /* of a forest */
-static list *trees;
-static integer tree_count, values[MOST_GOALS], value_count;
-static integer channels;   /* the classes; or weight, sum and sum of squares */
-static wide *costs, price; /* of rows x channels; of a leaf */
+
+static const char *cell_of (integer row, integer place) { return data[row + 1].at[place]; }
 
 static integer column (const char *name) {
-  integer found = 0, place = 0;
-  for (integer i = 0; i < table[0].count; i++)
-    if (!strcmp (table[0].at[i], name)) {
-      found++;
-      place = i;
-    }
-  need (found == 1, "the data do not have exactly one column of a name");
+  integer place = find (name, data[0], 0), end = data[0].count;
+  need (place < end && find (name, data[0], place + 1) == end, "the data do not have exactly one column of a name");
   return place;
 }
 
-static const char *cell_of (integer row, integer place) { return table[row + 1].at[place]; }
-
 static void read_target (void) {
   int squared = take ("squared", 2, 2, 1) || !take ("target", 1, 1, 0);
-  integer place = column (tokens.at[1]), *found = make (rows, sizeof *found);
-  label = make (rows, sizeof *label);
-  targets = make (rows, sizeof *targets);
+  integer place = column (tokens.at[1]);
+  target = make (rows, sizeof *target);
   for (integer r = 0; squared && r < rows; r++)
-    targets[r] = scaled (cell_of (r, place), whole (tokens.at[2], 0, LIMIT));
+    target[r] = scaled (cell_of (r, place), whole (tokens.at[2], 0, LIMIT), -LIMIT, LIMIT);
   for (; !squared && take ("class", 1, MANY, 1); classes++)
     for (integer r = 0; r < rows; r++)
-      if (among (cell_of (r, place), tokens, 1)) {
-        found[r]++;
-        label[r] = classes;
-      }
+      if (find (cell_of (r, place), tokens, 1) < tokens.count)
+        target[r] = target[r] ? -1 : classes + 1;
   for (integer r = 0; !squared && r < rows; r++)
-    need (found[r] == 1 && classes <= MOST_CLASSES, "a target is not of exactly one class, or there are more than 64");
-  channels = squared ? 3 : classes;
-  costs = make (rows * channels, sizeof *costs);
+    need (target[r]-- > 0 && classes <= MOST_CLASSES, "a target is not of one class of up to 64");
+  fields = squared ? 3 : classes;
+  costs = make (rows * fields, sizeof *costs);
 }
 
-static double number (const char *token) {
-  char *end = NULL;
-  double value = strtod (token, &end);
-  need (*token && !token[strspn (token, "0123456789+-.eE")] && !*end && value - value == 0,
-        "a value of a number column, or a cut, is not a number");
-  return value;
-}
-
-/* The ranks of a family; returns the number of its cuts. */
-static integer read_ranks (int32_t *ranks) {
-  integer place = column (tokens.at[1]), end = tokens.count, missing_yes = !strcmp (tokens.at[end - 1], "missing");
-  int is_words = !strcmp (tokens.at[2], "words");
-  end -= missing_yes && !is_words;
-  need (end > 3 && (is_words || !strcmp (tokens.at[2], "cuts")), "a test is not understood");
-  double *cuts = make (end, sizeof *cuts);
-  for (integer i = 3; !is_words && i < end; i++) {
-    cuts[i] = number (tokens.at[i]);
-    need (i == 3 || cuts[i - 1] < cuts[i], "cuts are not in rising order");
-  }
-  for (integer r = 0; r < rows; r++) {
-    const char *cell = cell_of (r, place);
-    integer low = 3, high = end;
-    if (is_words || among (cell, missing, 1))
-      low = is_words ? 4 - among (cell, tokens, 3) : missing_yes ? 3 : end;
-    else
-      for (double value = number (cell); low < high;) {
-        integer middle = (low + high) / 2;
-        *(cuts[middle] < value ? &low : &high) = middle + (cuts[middle] < value);
-      }
-    ranks[r] = (int32_t) (low - 3);
-  }
-  free (cuts);
-  return is_words ? 1 : end - 3;
-}
-
+/* For every family and row: the first test that says yes, or the first one of the next family. */
 static void read_tests (void) {
+  slot = make (line_count, sizeof *slot);
   for (; take ("test", 2, MANY, 1); families++) {
+    integer place = column (tokens.at[1]), end = tokens.count, missing_yes = !strcmp (tokens.at[end - 1], "missing");
+    int is_words = !strcmp (tokens.at[2], "words");
+    end -= missing_yes && !is_words;
+    need (end > 3 && (is_words || !strcmp (tokens.at[2], "cuts")), "a test is not understood");
     need (rows * (families + 1) <= MOST_CELLS, "there are too many rows and tests");
-    rank = grow (rank, families, sizeof *rank);
-    rank[families] = make (rows, sizeof **rank);
-    first_test = grow (first_test, families, sizeof *first_test);
-    first_test[families] = tests;
-    for (integer end = tests + read_ranks (rank[families]); tests < end; tests++) {
-      family_of = grow (family_of, tests, sizeof *family_of);
-      family_of[tests] = (int32_t) families;
+    double *cuts = make (end, sizeof *cuts);
+    for (integer i = 3; !is_words && i < end; i++) {
+      cuts[i] = number (tokens.at[i]);
+      need (i == 3 || cuts[i - 1] < cuts[i], "cuts are not in rising order");
     }
+    slot[families] = make (rows, sizeof **slot);
+    for (integer r = 0; r < rows; r++) {
+      integer low = 3, high = end;
+      const char *cell = cell_of (r, place);
+      if (is_words || find (cell, missing, 1) < missing.count)
+        low = is_words ? 3 + (find (cell, tokens, 3) == end) : missing_yes ? 3 : end;
+      else
+        for (double value = number (cell); low < high;) {
+          integer middle = (low + high) / 2;
+          *(cuts[middle] < value ? &low : &high) = middle + (cuts[middle] < value);
+        }
+      slot[families][r] = (int) (tests + low - 3);
+    }
+    integer end_test = tests + (is_words ? 1 : end - 3);
+    family_of = resize (family_of, end_test, sizeof *family_of);
+    while (tests < end_test)
+      family_of[tests++] = families;
+    family_of[tests] = families + 1;
   }
   need (families, "there are no tests");
-  first_test = grow (first_test, families, sizeof *first_test);
-  first_test[families] = tests;
+  deepest = 1 + (tests == families);
 }
 
 /* The weights of the rows, by the end of a line: nothing, or a column and a scale. */
@@ -279,33 +230,18 @@ static integer *read_weights (integer at) {
   integer *weights = make (rows, sizeof *weights), given = tokens.count == at + 3 && !strcmp (tokens.at[at], "weight");
   need (given || tokens.count == at, "a goal or requirement is not understood");
   for (integer r = 0, place = given ? column (tokens.at[at + 1]) : 0; r < rows; r++)
-    weights[r] = given ? scaled (cell_of (r, place), whole (tokens.at[at + 2], 0, LIMIT)) : 1;
+    weights[r] = given ? scaled (cell_of (r, place), whole (tokens.at[at + 2], 0, LIMIT), -LIMIT, LIMIT) : 1;
   return weights;
 }
 
-/* The range of the values of all trees; the largest costs of rows and the prices of leaves stay below the limit. */
-static wide range_of (const wide *matrix, wide leaf_price) {
-  wide total = leaf_price * rows, range = leaf_price * (rows - 1);
-  need (leaf_price < LIMIT && total < LIMIT, TOO_LARGE);
-  for (integer r = 0; r < rows && classes; r++, matrix += classes) {
-    wide low = matrix[0], high = matrix[0];
-    for (integer c = 1; c < classes; c++) {
-      low = matrix[c] < low ? matrix[c] : low;
-      high = matrix[c] > high ? matrix[c] : high;
-    }
-    range += high - low;
-    total += -low > high ? -low : high;
-    need (total < LIMIT, TOO_LARGE);
-  }
-  return range;
-}
-
 /* A sum over rows and leaves: a cost for every row and predicted class, and a price per leaf. */
-static void read_amount (amount *a, integer factor, integer at) {
+static void read_amount (struct amount *a, integer factor, integer at) {
+  static wide all; /* amounts together */
   int priced = tokens.count > at + 1 && !strcmp (tokens.at[at], "price");
-  unsigned char *holds = make (rows, 1);
+  char *holds = make (rows, 1);
   a->factor = factor;
   a->price = priced ? whole (tokens.at[at + 1], 0, LIMIT) : 0;
+  a->size = (wide) a->price * rows;
   a->weights = read_weights (priced ? at + 2 : at);
   a->matrix = make (rows * classes, sizeof *a->matrix);
   while (classes && take ("cost", classes, classes, 1)) {
@@ -313,18 +249,18 @@ static void read_amount (amount *a, integer factor, integer at) {
     memset (holds, 1, (size_t) rows);
     while (take ("when", 2, MANY, 1))
       for (integer r = 0, place = column (tokens.at[1]); r < rows; r++)
-        holds[r] = holds[r] && among (cell_of (r, place), tokens, 2);
+        holds[r] = holds[r] && find (cell_of (r, place), tokens, 2) < tokens.count;
     for (integer i = 0; i < rows * classes; i++)
       if (holds[i / classes]) {
-        a->matrix[i] += (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes];
-        need (a->matrix[i] < LIMIT && -a->matrix[i] < LIMIT, TOO_LARGE);
+        wide more = (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes];
+        need ((a->size += more < 0 ? -more : more) < LIMIT, TOO_LARGE);
+        a->matrix[i] += (integer) more;
       }
   }
-  a->range = range_of (a->matrix, a->price);
-  price += (wide) factor * a->price;
+  need (a->size < LIMIT && (all += factor * a->size) < LIMIT, TOO_LARGE);
+  price += factor * a->price;
   for (integer i = 0; i < rows * classes; i++)
     costs[i] += factor * a->matrix[i];
-  free (holds);
 }
 
 static void read_claim (void) {
@@ -337,490 +273,400 @@ static void read_claim (void) {
   for (integer i = 0; i < sizes[claim]; i++)
     stated[i] = whole (tokens.at[i + 2], -LIMIT, LIMIT);
   need (goals >= (claim < INFEASIBLE) && goals <= most[claim], "there are too few or too many goals");
-  need (classes || claim == BOUND, "the claim about a squared loss is a bound");
-  need (!required || (classes && claim != MARGIN), "this cannot have a requirement");
-  need (claim != INFEASIBLE || (required && !row_use), "nothing is required");
+  need (classes || (claim == BOUND && amounts[0].factor == 1), "the claim about a squared loss is not a plain bound");
+  need (required ? classes && claim != MARGIN && !(claim == INFEASIBLE && row_use) : claim != INFEASIBLE,
+        "a claim of this kind has no such requirement");
   need (!row_use || !most_leaves, "a requirement and leaves cannot both be limited by claims");
   for (integer g = 0; g + 1 < goals; g++) /* a goal outweighs all later ones */
-    need (amounts[g].factor >= amounts[g + 1].factor * (amounts[g + 1].range + 1), "the factors do not fit");
-  range_of (costs, price);
+    need (amounts[g].factor >= amounts[g + 1].factor * (amounts[g + 1].size + 1), "the factors do not fit");
 }
 
 /* For every row its weight, weight * target and weight * target^2; no constant changes the loss. */
 static void square (void) {
-  wide total = 0, deviations = 0, squares = price * rows;
+  wide total = 0, weights = 0, deviations = 0, squares = (wide) price * rows;
   for (integer r = 0; r < rows; r++)
-    total += targets[r];
+    total += target[r];
   for (integer r = 0; r < rows; r++) {
-    wide weight = amounts[0].weights[r], shifted = targets[r] - (total - (total % rows + rows) % rows) / rows;
-    need (weight >= 0, "a weight is negative");
+    wide weight = amounts[0].weights[r], shifted = target[r] - (total - (total % rows + rows) % rows) / rows;
     deviations += shifted < 0 ? -weight * shifted : weight * shifted;
     squares += weight * shifted * shifted;
-    need (deviations < MANY && squares < LIMIT, TOO_LARGE);
+    need (weight >= 0 && (weights += weight) < LIMIT && deviations < MANY && squares < LIMIT, TOO_LARGE);
     for (integer c = 0; c < 3; c++, weight *= shifted)
-      costs[3 * r + c] = weight;
+      costs[3 * r + c] = (integer) weight;
   }
 }
 
 /* The dual prices of rows and rival classes make costs: a tree's edge is the sum of all prices - its cost. */
 static void read_prices (void) {
-  wide total = 0, weight = 0;
+  integer weight = 0;
   take ("forest", 2, MANY, 0);
   penalty = whole (tokens.at[1], 0, MANY);
   divisor = whole (tokens.at[2], 0, MANY);
   counts = read_weights (3);
   take ("prices", rows * (classes - 1), rows * (classes - 1), 0);
-  for (integer i = 1; i < tokens.count; i++)
-    need (2 * (total += whole (tokens.at[i], 0, LIMIT)) < LIMIT, TOO_LARGE);
-  paid = (integer) total;
-  int within = paid > 0;
-  for (integer r = 0, at = 1; r < rows; r++) {
-    wide own = 0, *cost = costs + r * classes;
+  for (integer r = 0, at = 1; r < rows; r++, at += classes - 1) {
+    integer own = 0;
+    for (integer i = at; i < at + classes - 1; i++)
+      own += whole (tokens.at[i], 0, LIMIT);
     for (integer c = 0; c < classes; c++)
-      own += cost[c] = c == label[r] ? 0 : whole (tokens.at[at++], 0, LIMIT);
-    for (integer c = 0; c < classes; c++)
-      cost[c] += c == label[r] ? 0 : own;
-    need (counts[r] >= 0 && (weight += counts[r]) < MANY, "weights of a forest are negative or too large");
-    within &= (counts[r] || !own) && divisor * own <= (wide) penalty * paid * counts[r];
-  }
-  prove (within, "a price is above its limit, or all are 0");
-}
-
-/* The problem on merged rows: each has its costs, then what it uses if claims limit that, and last its count. */
-
-static integer width, merged, *vector, *loss, *use_loss, base, unit, most_use;
-static int32_t *origin, **slots, *slot_count; /* a row of the data; the first test of each family that says yes */
-
-static int by_ranks (const void *a, const void *b) {
-  int32_t x = *(const int32_t *) a, y = *(const int32_t *) b;
-  for (integer f = 0; f < families; f++)
-    if (rank[f][x] != rank[f][y])
-      return rank[f][x] < rank[f][y] ? -1 : 1;
-  return 0;
-}
-
-/* Makes the smallest of these numbers 0; returns the largest. */
-static integer normalize (integer *numbers, integer *total) {
-  integer least = numbers[0], most = 0;
-  for (integer c = 1; c < channels; c++)
-    least = smaller (least, numbers[c]);
-  for (integer c = 0; c < channels; c++)
-    most = larger (most, numbers[c] -= least);
-  *total += least;
-  return most;
-}
-
-/* Rule NORMALIZE: equal rows become one; what its cheapest class costs is unavoidable and goes to the base. */
-static void merge_rows (void) {
-  origin = make (rows, sizeof *origin);
-  for (integer r = 0; r < rows; r++)
-    origin[r] = (int32_t) r;
-  qsort (origin, (size_t) rows, sizeof *origin, by_ranks);
-  width = channels + (row_use ? channels : 0) + 1;
-  vector = make (rows * width, sizeof *vector);
-  loss = make (rows, sizeof *loss);
-  use_loss = make (rows, sizeof *use_loss);
-  for (integer from = 0, to = 0; from < rows; from = to) {
-    integer *sum = vector + merged * width;
-    memset (sum, 0, (size_t) width * sizeof *sum);
-    for (; to < rows && !by_ranks (origin + from, origin + to); to++, sum[width - 1]++)
-      for (integer c = 0; c < width - 1; c++)
-        sum[c] += (integer) (c < channels ? costs : amounts[goals].matrix)[origin[to] * channels + c % channels];
-    loss[merged] = classes ? normalize (sum, &base) : 0;
-    use_loss[merged] = row_use ? normalize (sum + channels, &most_use) : 0;
-    origin[merged] = origin[from];
-    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
-    merged += !classes || support > 1 || loss[merged] || use_loss[merged];
-  }
-  most_use = row_use ? limit - most_use : most_leaves;
-  unit = row_use ? amounts[goals].price : most_leaves > 0;
-  slots = make (merged, sizeof *slots);
-  slot_count = make (merged, sizeof *slot_count);
-  for (integer r = 0; r < merged; r++) {
-    slots[r] = make (families, sizeof **slots);
-    for (integer f = 0; f < families; f++)
-      if (first_test[f] + rank[f][origin[r]] < first_test[f + 1])
-        slots[r][slot_count[r]++] = (int32_t) first_test[f] + rank[f][origin[r]];
+      costs[r * classes + c] = c == target[r] ? 0 : own + whole (tokens.at[at + c - (c > target[r])], 0, LIMIT);
+    need (counts[r] >= 0 && (weight += counts[r]) < MANY && (paid += own) < LIMIT / 2, "a sum is out of range");
   }
 }
 
-/* Sets of rows, as lists, and what trees on them use and cost. */
-
+/* Sets of rows. Equal rows are merged: the first of them stands for all. Its sums are what each class costs, relative
+   to the last one, whose cost is the offset; or weight, sum and sum of squares. If claims limit what classes use, it is
+   the cost of every class, and then its use. If leaves need many rows, their number comes last. */
 typedef struct {
-  int32_t *row;
+  int *row;
   integer size;
 } rowset;
 
-typedef struct {
-  struct {
-    integer use, cost;
-  } *at;
-  integer count, most;
-} front; /* without trees that others are at least as good as, or that use more than `most` */
+static struct merged_row {
+  integer *sums, offset, loss[2], is_marked, slot_count;
+  int *slots; /* the first test that says yes of each family that has one; last the number of tests: always yes */
+} *merged_rows;
+
+static rowset everything, merged;
+static integer channels, width, base[2], unit, most_use; /* sums about costs, all sums */
+
+static int by_slots (const void *a, const void *b) {
+  int x = *(const int *) a, y = *(const int *) b;
+  for (integer f = 0; f < families; f++)
+    if (slot[f][x] != slot[f][y])
+      return slot[f][x] < slot[f][y] ? -1 : 1;
+  return 0;
+}
+
+/* Rule NORMALIZE: what the cheapest class of merged rows costs, or uses, is unavoidable and goes to the base. */
+static void merge_rows (void) {
+  int *order = make (rows, sizeof *order);
+  for (int r = 0; r < rows; r++)
+    order[r] = r;
+  qsort (order, (size_t) rows, sizeof *order, by_slots);
+  everything = (rowset) {order, rows};
+  merged.row = make (rows, sizeof *order);
+  merged_rows = make (rows, sizeof *merged_rows);
+  channels = fields - (classes && !row_use);
+  width = channels * (1 + row_use) + (support > 1);
+  for (integer from = 0, to = 0; from < rows; from = to) {
+    struct merged_row *row = merged_rows + order[from];
+    row->sums = make (2 * fields, sizeof *row->sums);
+    for (; to < rows && !by_slots (order + from, order + to); to++)
+      for (integer c = 0; c < fields * (1 + row_use); c++)
+        row->sums[c] += (c < fields ? costs : amounts[goals].matrix)[order[to] * fields + c % fields];
+    for (integer k = 0, *sums = row->sums; classes && k <= row_use; k++, sums += classes) {
+      integer least = sums[0];
+      for (integer c = 1; c < classes; c++)
+        least = smaller (least, sums[c]);
+      for (integer c = 0; c < classes; c++)
+        row->loss[k] = larger (row->loss[k], sums[c] -= least);
+      base[k] += least;
+      row->offset = row_use ? 0 : sums[classes - 1];
+    }
+    for (integer c = 0; c < channels; c++)
+      row->sums[c] -= row->offset;
+    if (support > 1)
+      row->sums[width - 1] = to - from;
+    row->slots = make (families + 1, sizeof *row->slots);
+    for (integer f = 0; f < families; f++) {
+      row->slots[row->slot_count] = slot[f][order[from]];
+      row->slot_count += family_of[slot[f][order[from]]] == f;
+    }
+    row->slots[row->slot_count++] = (int) tests;
+    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
+    merged.row[merged.size] = order[from];
+    merged.size += !classes || support > 1 || row->loss[0] || row->loss[1];
+  }
+  most_use = row_use ? limit - base[1] : most_leaves;
+  unit = row_use ? amounts[goals].price : most_leaves > 0;
+}
 
 static rowset side_of (rowset set, integer test, int yes) {
   rowset found = {make (set.size, sizeof *found.row), 0};
-  integer f = family_of[test], cut = test - first_test[f];
+  const int *first_yes = slot[family_of[test]];
   for (integer i = 0; i < set.size; i++)
-    if ((rank[f][origin[set.row[i]]] <= cut) == yes)
+    if ((first_yes[set.row[i]] <= test) == yes)
       found.row[found.size++] = set.row[i];
   return found;
 }
 
-static void add_row (integer *to, integer row) {
-  for (integer c = 0; c < width; c++)
-    to[c] += vector[row * width + c];
-}
-
-/* The cost of a leaf with these sums, above all others if it has too few rows; squares are rounded down. */
-static integer leaf_cost (const integer *sum) {
-  integer least = sum[0], weight = larger (sum[0], 1);
-  for (integer c = 1; c < channels; c++)
-    least = smaller (least, sum[c]);
-  if (support > 1 && sum[width - 1] < support)
-    return LIMIT;
-  return (integer) price + (classes ? least : sum[2] - (sum[1] * sum[1] + weight - 1) / weight);
-}
+/* What trees use and cost, if they use at most `most` and no tree before is at least as good. */
+typedef struct {
+  integer (*point)[2], count, most, least; /* use and cost; of all costs */
+} front;
 
 static void add_point (front *f, integer use, integer cost) {
-  integer kept = 0;
-  for (integer i = 0; i < f->count; i++)
-    if (f->at[i].use <= use && f->at[i].cost <= cost)
-      return;
-  for (integer i = 0; i < f->count; i++)
-    if (f->at[i].use < use || f->at[i].cost < cost)
-      f->at[kept++] = f->at[i];
-  f->count = kept;
-  if (use > f->most)
+  int is_better = use <= f->most;
+  for (integer i = 0; is_better && i < f->count; i++)
+    is_better = f->point[i][0] > use || f->point[i][1] > cost;
+  if (!is_better)
     return;
-  f->at = grow (f->at, kept, sizeof *f->at);
-  f->at[kept].use = use;
-  f->at[f->count++].cost = cost;
+  f->point = grow (f->point, f->count, sizeof *f->point);
+  f->point[f->count][0] = use;
+  f->point[f->count++][1] = cost;
+  f->least = smaller (f->least, cost);
 }
 
-static integer least_cost (const front *f) {
-  integer least = LIMIT;
-  for (integer i = 0; i < f->count; i++)
-    least = smaller (least, f->at[i].cost);
-  return least;
+/* Adds the costs of many leaves: sums[c * many + t] is channel c of leaf t. With too few rows a leaf costs more than
+   any other; squares are rounded down. */
+static void add_costs (integer *cost, const integer *sums, integer many) {
+  for (integer c = 0; classes && c < channels; c++)
+    for (integer t = 0; t < many; t++)
+      cost[t] = smaller (cost[t], sums[c * many + t]);
+  for (integer t = 0; !classes && t < many; t++) {
+    integer weight = larger (sums[t], 1), sum = sums[many + t];
+    cost[t] = sums[2 * many + t] - (sum * sum + weight - 1) / weight;
+  }
+  for (integer t = 0; support > 1 && t < many; t++)
+    cost[t] = sums[(width - 1) * many + t] < support ? LIMIT : cost[t];
 }
 
-/* The ways to label one leaf, or two if `other` is given: every class, or only the cheapest if rows use nothing. */
-static void add_leaves (front *to, const integer *sum, const integer *other) {
-  integer cost = leaf_cost (sum) + (other ? leaf_cost (other) : 0), uses = other ? 2 * unit : unit;
-  if (!row_use)
-    add_point (to, uses, cost);
-  for (integer c = 0; row_use && cost < LIMIT && c < classes; c++)
-    for (integer d = 0; d < (other ? classes : 1); d++)
-      add_point (to, uses + sum[classes + c] + (other ? other[classes + d] : 0),
-                 sum[c] + (integer) price + (other ? other[d] + (integer) price : 0));
-}
-
-static void add_stumps (front *to, rowset set, const integer *total) {
-  integer left[MOST_SUMS] = {0}, right[MOST_SUMS], *sums = make (tests * width, sizeof *sums);
-  for (integer i = 0; i < set.size; i++)
-    for (integer j = 0; j < slot_count[set.row[i]]; j++)
-      add_row (sums + slots[set.row[i]][j] * width, set.row[i]);
+/* One leaf, and two leaves for each test, from the sums on the yes sides; the last test always says yes. */
+static void add_stumps (front *to, const integer *yes) {
+  integer many = tests + 1, least = LIMIT, *no = make (width * many, sizeof *no), *cost = make (2 * many, sizeof *cost);
+  for (integer c = 0; c < width; c++)
+    for (integer t = 0; t < many; t++)
+      no[c * many + t] = yes[c * many + tests] - yes[c * many + t];
+  add_costs (cost, yes, many);
+  add_costs (cost + many, no, many);
+  for (integer c = tests; row_use && cost[tests] < LIMIT && c < classes * many; c += many)
+    add_point (to, unit + yes[classes * many + c], price + yes[c]);
   for (integer t = 0; t < tests; t++) {
-    for (integer c = 0; c < width; c++) {
-      left[c] = sums[t * width + c] + (t == first_test[family_of[t]] ? 0 : left[c]);
-      right[c] = total[c] - left[c];
-    }
-    add_leaves (to, left, right);
+    least = smaller (least, cost[t] + cost[many + t]);
+    for (integer c = t; row_use && cost[t] + cost[many + t] < LIMIT && c < classes * many; c += many)
+      for (integer d = t; d < classes * many; d += many)
+        add_point (to, 2 * unit + yes[classes * many + c] + no[classes * many + d], 2 * price + yes[c] + no[d]);
   }
-  free (sums);
+  add_point (to, unit, row_use ? LIMIT : price + cost[tests]);
+  add_point (to, 2 * unit, row_use ? LIMIT : 2 * price + least);
+  free (no), free (cost);
 }
 
-/* Trees of depth two for two classes and single tests, by the sums of all pairs of tests that split the set. */
-static void add_pairs (front *to, rowset set, const integer *total) {
-  integer many = 0, *active = make (tests, sizeof *active), *own = make (tests, sizeof *own);
-  for (integer i = 0; i < set.size; i++)
-    for (integer j = 0; j < slot_count[set.row[i]]; j++)
-      active[slots[set.row[i]][j]]++;
-  for (integer t = 0; t < tests; t++)
-    active[t] = active[t] && active[t] < set.size ? many++ : -1;
-  integer *x = make (2 * many, sizeof *x), *y = x + many, *pairs = make (2 * many * many, sizeof *pairs);
-  integer *yes = make (2 * many, sizeof *yes), *no = yes + many; /* the best two leaves on the sides of each test */
-  for (integer i = 0; i < set.size; i++) {
-    integer size = 0, c = vector[set.row[i] * width] == 0, add = vector[set.row[i] * width + c];
-    for (integer j = 0; j < slot_count[set.row[i]]; j++) {
-      own[size] = active[slots[set.row[i]][j]];
-      size += own[size] >= 0;
-    }
-    for (integer a = 0; a < size; a++) {
-      integer *line = pairs + (c * many + own[a]) * many;
-      x[c * many + own[a]] += add;
-      for (integer b = a + 1; b < size; b++)
-        line[own[b]] += add;
-    }
-  }
-  for (integer t = 0; t < 2 * many; t++)
-    yes[t] = LIMIT;
-  for (integer a = 0; a < many; a++) {
-    const integer *p = pairs + a * many, *q = p + many * many;
-    for (integer b = a + 1; b < many; b++) {
-      integer both = smaller (p[b], q[b]), first = smaller (x[a] - p[b], y[a] - q[b]);
-      integer second = smaller (x[b] - p[b], y[b] - q[b]);
-      integer none = smaller (total[0] - x[a] - x[b] + p[b], total[1] - y[a] - y[b] + q[b]);
-      yes[a] = smaller (yes[a], both + first);
-      no[a] = smaller (no[a], second + none);
-      yes[b] = smaller (yes[b], both + second);
-      no[b] = smaller (no[b], first + none);
-    }
-  }
-  for (integer t = 0, leaf = (integer) price; t < many; t++) {
-    integer one = smaller (x[t], y[t]), other = smaller (total[0] - x[t], total[1] - y[t]);
-    add_point (to, 2 * unit, one + other + 2 * leaf);
-    add_point (to, 3 * unit, smaller (yes[t] + other, one + no[t]) + 3 * leaf);
-    add_point (to, 4 * unit, yes[t] + no[t] + 4 * leaf);
-  }
-  free (active), free (own), free (x), free (pairs), free (yes);
-}
-
-static void add_trees (front *to, rowset set, integer deep) {
-  integer total[MOST_SUMS] = {0};
-  for (integer i = 0; i < set.size; i++)
-    add_row (total, set.row[i]);
-  add_leaves (to, total, NULL);
-  if (deep == 1)
-    add_stumps (to, set, total);
-  int is_plain = classes == 2 && support == 1 && !row_use;
-  if (deep == 2 && is_plain)
-    add_pairs (to, set, total);
-  for (integer t = 0; deep == 2 && !is_plain && t < tests; t++) {
-    rowset sides[2] = {side_of (set, t, 0), side_of (set, t, 1)};
-    front found[2] = {{NULL, 0, to->most}, {NULL, 0, to->most}};
-    for (int s = 0; s < 2; s++)
-      add_trees (&found[s], sides[s], 1);
-    for (integer i = 0; i < found[0].count; i++)
-      for (integer j = 0; j < found[1].count; j++)
-        add_point (to, found[0].at[i].use + found[1].at[j].use, found[0].at[i].cost + found[1].at[j].cost);
-    free (sides[0].row), free (sides[1].row), free (found[0].at), free (found[1].at);
-  }
-}
-
-/* Rule DEPTH2: the least cost of a tree on the set that uses at most `most`. */
+/* Rule DEPTH2: the least cost of a tree on the set that uses at most `most`, from the sums of rows on the yes sides of
+   tests: first of all rows, then for each test of the rows on its yes side. */
 static integer best_tree (rowset set, integer deep, integer most) {
-  prove (deep <= 1 + (tests == families), "this depth cannot be recomputed");
-  front found = {NULL, 0, most};
-  add_trees (&found, set, deep);
-  integer least = least_cost (&found);
-  free (found.at);
-  return least;
+  prove (deep <= deepest, "this depth cannot be recomputed");
+  integer many = tests + 1, block = width * many, *sums = make (deep == 2 ? block * many : block, sizeof *sums);
+  integer *no = resize (NULL, block, sizeof *no), offset = 0;
+  for (integer i = 0; i < set.size; i++) {
+    const struct merged_row *row = merged_rows + set.row[i];
+    offset += row->offset;
+    for (integer c = 0; c < width; c++)
+      for (integer a = deep ? 0 : row->slot_count - 1, add = row->sums[c]; add && a < row->slot_count; a++) {
+        integer *pairs = sums + block * (row->slots[a] + 1) + c * many;
+        sums[c * many + row->slots[a]] += add;
+        for (integer b = 0; deep == 2 && a < row->slot_count - 1 && b <= a; b++)
+          pairs[row->slots[b]] += add;
+      }
+  }
+  for (integer t = 1; t < tests; t++) /* the yes side of a cut contains those of the cuts before */
+    for (integer c = 0; family_of[t] == family_of[t - 1] && c < block; c += many)
+      sums[c + t] += sums[c + t - 1];
+  front found = {NULL, 0, most, LIMIT};
+  add_stumps (&found, sums);
+  for (integer a = 0, *yes = sums + block; deep == 2 && a < tests; a++, yes += block) {
+    front sides[2] = {{NULL, 0, most, LIMIT}, {NULL, 0, most, LIMIT}};
+    for (integer c = 0; c < block; c += many) {
+      yes[c + tests] = sums[c + a];
+      for (integer b = a + 1; b < tests; b++) /* pairs were counted once */
+        yes[c + b] = yes[block * (b - a) + c + a];
+    }
+    for (integer i = 0; i < block; i++)
+      no[i] = sums[i] - yes[i];
+    add_stumps (&sides[0], yes);
+    add_stumps (&sides[1], no);
+    for (integer i = 0; i < sides[0].count; i++)
+      for (integer j = 0; j < sides[1].count; j++)
+        add_point (&found, sides[0].point[i][0] + sides[1].point[j][0], sides[0].point[i][1] + sides[1].point[j][1]);
+    free (sides[0].point), free (sides[1].point);
+  }
+  free (sums), free (no), free (found.point);
+  return smaller (found.least + offset, LIMIT);
 }
 
 /* The claims. Each follows from the rows and from earlier claims. */
-
-typedef struct {
+static struct checked_claim {
   integer deep, most, bound;
   rowset set;
-} checked_claim;
-
-static checked_claim *claims;
-static unsigned char *inside;
+} *claims;
 
 /* A bound on a set: code 0 trivial, 1 recomputed, n claim n - 2 by rule SIMILARITY. */
 static integer evidence (rowset set, integer deep, integer code, integer most) {
+  static integer mark;
   if (code < 2)
-    return code ? best_tree (set, deep, most) : (integer) price;
+    return code ? best_tree (set, deep, most) : price;
   prove (code - 2 < claim_checked, "a reference does not point backwards");
-  checked_claim other = claims[code - 2];
-  integer less = 0, used = 0, common = 0;
-  memset (inside, 0, (size_t) merged);
+  struct checked_claim other = claims[code - 2];
+  integer lost[2] = {0, 0}, common = 0;
+  mark++;
   for (integer i = 0; i < set.size; i++)
-    inside[set.row[i]] = 1;
+    merged_rows[set.row[i]].is_marked = mark;
   for (integer i = 0; i < other.set.size; i++) {
-    integer row = other.set.row[i];
-    common += inside[row];
-    less += inside[row] ? 0 : loss[row];
-    used += inside[row] ? 0 : use_loss[row];
+    const struct merged_row *row = merged_rows + other.set.row[i];
+    common += row->is_marked == mark;
+    for (int k = 0; k < 2 && row->is_marked != mark; k++)
+      lost[k] += row->loss[k];
   }
   most = row_use ? most : smaller (most, (integer) 1 << smaller (deep, 53));
-  prove (other.deep >= deep && other.most >= most + used, "a reference is about smaller trees");
+  prove (other.deep >= deep && other.most >= most + lost[1], "a reference is about smaller trees");
   prove (support == 1 || common == set.size, "leaves need rows: a reference must be about a superset");
   prove (classes || common == other.set.size, "with a squared loss, a reference must be about a subset");
-  return larger ((integer) price, other.bound - less);
+  return larger (price, other.bound - lost[0]);
 }
 
-/* Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of its last
-   test, because all yes sides in between contain the former and all no sides contain the latter. */
-static void check_entry (const checked_claim *c, integer low, integer high, const integer *codes, const integer *most) {
-  for (integer last; low <= high; low = last + 1) {
-    last = smaller (high, first_test[family_of[low] + 1] - 1);
-    rowset yes = side_of (c->set, low, 1), no = side_of (c->set, last, 0);
-    prove (support == 1 || yes.size + no.size == c->set.size, "cuts of an entry differ, and leaves need rows");
-    integer have = evidence (yes, c->deep - 1, codes[0], most[0]);
-    have += have < c->bound ? evidence (no, c->deep - 1, codes[1], most[1]) : 0;
-    free (yes.row), free (no.row);
-    prove (have >= c->bound, "the two sides of a test do not add up to the bound");
-  }
-}
-
-static integer lines_of (rowset set) {
-  integer total[MOST_SUMS] = {0};
-  for (integer i = 0; i < set.size; i++)
-    add_row (total, set.row[i]);
-  free (set.row);
-  return total[width - 1];
-}
-
-static void check_claim (const integer *line, integer size) {
-  integer entry_size = row_use || most_leaves ? 6 : 4;
+static void check_claim (list words) {
+  integer entry_size = row_use || most_leaves ? 6 : 4, size = words.count, *line = make (size, sizeof *line);
+  for (integer i = 0; i < size; i++)
+    line[i] = whole (words.at[i], 0, LIMIT);
   prove (size > 4 && line[3] <= MOST_DEPTH && size > 4 + line[3], "the line is too short");
-  checked_claim c = {line[0], line[1], line[2], {make (merged, sizeof (int32_t)), merged}};
+  struct checked_claim c = {line[0], line[1], line[2], merged};
   const integer *entry = line + 5 + line[3], *end = line + size;
   prove (c.deep <= MOST_DEPTH && larger (c.bound, c.most) < LIMIT, "a number of the line is out of range");
   prove (entry[-1] <= size && end - entry == entry_size * entry[-1], "the line has the wrong length");
-  for (integer r = 0; r < merged; r++)
-    c.set.row[r] = (int32_t) r;
   for (const integer *literal = line + 4; literal < entry - 1; literal++) {
     prove (*literal < 2 * tests, "a test does not exist");
-    rowset side = side_of (c.set, *literal / 2, *literal % 2);
-    free (c.set.row);
-    c.set = side;
+    c.set = side_of (c.set, *literal / 2, *literal % 2);
   }
   claims[claim_checked] = c;
-  int is_split = c.deep > 1 + (tests == families); /* deeper than what is recomputed */
+  int is_split = c.deep > deepest;
   prove (best_tree (c.set, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
   prove (is_split || entry == end, "a claim that is recomputed has no entries");
-  integer *reached = make (tests, sizeof *reached); /* a test is covered for all uses of its yes side below this */
-  for (integer t = 0; t < tests; t++)
-    reached[t] = unit;
+  integer *reached = make (tests, sizeof *reached); /* tests are covered for all uses of the yes side below it + unit */
   for (; entry < end; entry += entry_size) {
     prove (entry[0] <= entry[1] && entry[1] < tests, "a test does not exist");
     integer fewest = entry_size == 6 ? entry[2] : 0, most = entry_size == 6 ? entry[3] : c.most;
-    check_entry (&c, entry[0], entry[1], entry + entry_size - 2, (integer[]) {most, c.most - fewest});
+    /* Rule SPLIT for a range of tests: for the part in one family, the yes side of its first and the no side of its
+       last test, because all yes sides in between contain the former and all no sides contain the latter. */
+    for (integer low = entry[0], last; low <= entry[1]; low = last + 1) {
+      for (last = low; last < entry[1] && family_of[last + 1] == family_of[low];)
+        last++;
+      rowset yes = side_of (c.set, low, 1), no = side_of (c.set, last, 0);
+      prove (support == 1 || yes.size + no.size == c.set.size, "cuts of an entry differ, and leaves need rows");
+      integer have = evidence (yes, c.deep - 1, entry[entry_size - 2], most);
+      have += have < c.bound ? evidence (no, c.deep - 1, entry[entry_size - 1], c.most - fewest) : 0;
+      prove (have >= c.bound, "the two sides of a test do not add up to the bound");
+      free (yes.row), free (no.row);
+    }
     for (integer t = entry[0]; t <= entry[1]; t++)
-      reached[t] = fewest <= reached[t] ? larger (reached[t], most + 1) : reached[t];
+      reached[t] = larger (reached[t], fewest <= reached[t] + unit ? most + 1 - unit : 0);
   }
   for (integer t = 0; is_split && c.most >= 2 * unit && t < tests; t++)
-    prove (reached[t] > c.most - unit || lines_of (side_of (c.set, t, 1)) < support ||
-               lines_of (side_of (c.set, t, 0)) < support,
-           "a test is not covered");
-  free (reached);
+    if (reached[t] <= c.most - 2 * unit) {
+      rowset yes = side_of (c.set, t, 1), no = side_of (c.set, t, 0);
+      integer worse = larger (best_tree (yes, 0, LIMIT), best_tree (no, 0, LIMIT)); /* LIMIT: too few rows for a leaf */
+      prove (!yes.size || !no.size || worse == LIMIT, "a test is not covered");
+      free (yes.row), free (no.row);
+    }
+  free (reached), free (line);
 }
 
 /* Returns what the last claim proves. */
 static integer check_claims (void) {
-  integer many = single ("claims", 0, LIMIT, -1), *line = NULL;
-  prove (many && header.count == line_at + many + 1 && !strcmp (header.at[header.count - 1], "end"),
-         "there is no claim, or the file does not end after the claims that it states");
+  integer many = single ("claims", 0, LIMIT, -1);
+  prove (many && line_count == line_at + many + 1, "there are not as many claims as stated");
+  prove (!strcmp (certificate[line_at + many].at[0], "end"), "the file does not end after its claims");
   claims = make (many, sizeof *claims);
-  inside = make (merged, 1);
-  for (claim_checked = 0; claim_checked < many; claim_checked++) {
-    tokens = cells (header.at[line_at + claim_checked], ' ');
-    line = realloc (line, (size_t) tokens.count * sizeof *line);
-    need (line != NULL, "not enough memory");
-    for (integer i = 0; i < tokens.count; i++)
-      line[i] = whole (tokens.at[i], 0, LIMIT);
-    check_claim (line, tokens.count);
-    free (tokens.at);
-  }
-  checked_claim root = claims[many - 1];
+  for (claim_checked = 0; claim_checked < many; claim_checked++)
+    check_claim (certificate[line_at + claim_checked]);
+  struct checked_claim root = claims[--claim_checked];
+  prove (root.set.size == merged.size && root.deep >= depth && root.most >= most_use, "it leaves out rows or trees");
   claim_checked = -1;
-  prove (root.set.size == merged && root.deep >= depth && root.most >= most_use,
-         "the last claim is not about all rows, or about smaller trees than the statement");
-  return root.bound + base;
+  return root.bound + base[0];
 }
 
-/* The trees. */
+static integer tree_count, values[MOST_GOALS], value_count, leaves, square_loss, *predicted;
 
-static integer leaves, square_loss, *predicted;
+/* Sends rows through the subtree that begins with a token of a tree in prefix order; returns where it ends. */
+static integer route (list tree, integer at, rowset set, integer deep) {
+  prove (at < tree.count, "a tree cannot be read");
+  integer node = whole (tree.at[at++], -LIMIT, LIMIT);
+  prove (node < tests && node >= -larger (1, classes), "a tree cannot be read");
+  prove (node < 0 || deep < depth, "a tree is too deep");
+  for (int yes = 1; node >= 0 && yes >= 0; yes--) {
+    rowset side = side_of (set, node, yes);
+    at = route (tree, at, side, deep + 1);
+    free (side.row);
+  }
+  if (node >= 0)
+    return at;
+  integer cost = classes ? 0 : best_tree (set, 0, LIMIT);
+  prove (set.size >= (classes ? support : 1) && cost < LIMIT, "a leaf has too few rows");
+  for (integer i = 0; i < set.size; i++)
+    predicted[set.row[i]] = -1 - node;
+  square_loss += cost;
+  prove (++leaves <= most_leaves || !most_leaves, "a tree has too many leaves");
+  return at;
+}
 
-/* Sends the rows through a tree in prefix order; the first tokens of its line are left out. */
-static void route (list line, integer from) {
-  integer size = line.count - from, *node = make (size, sizeof *node), *end = make (size, sizeof *end);
-  integer *sums = make (size * 4, sizeof *sums);
+/* Sends all rows through a tree, after the first tokens of its line. */
+static void route_all (list tree, integer from) {
   leaves = square_loss = 0;
-  for (integer i = 0; i < size; i++)
-    node[i] = whole (line.at[i + from], -LIMIT, LIMIT);
-  for (integer i = size - 1; i >= 0; i--) { /* a subtree ends where that of its no side ends */
-    integer no = i + 1 < size ? end[i + 1] : LIMIT;
-    prove (node[i] < tests && node[i] >= -larger (1, classes), "a tree cannot be read");
-    end[i] = node[i] < 0 ? i + 1 : no < size ? end[no] : LIMIT;
-    leaves += node[i] < 0;
-  }
-  prove (size && end[0] == size, "a tree cannot be read");
-  prove (!most_leaves || leaves <= most_leaves, "a tree has too many leaves");
-  for (integer r = 0, at = 0, deep = 0; r < rows; r++, at = deep = 0) {
-    for (; node[at] >= 0; prove (++deep <= depth, "a tree is too deep")) {
-      integer f = family_of[node[at]];
-      at = rank[f][r] <= node[at] - first_test[f] ? at + 1 : end[at + 1];
-    }
-    predicted[r] = -1 - node[at];
-    sums[4 * at + 3]++;
-    for (integer c = 0; !classes && c < 3; c++)
-      sums[4 * at + c] += (integer) costs[3 * r + c];
-  }
-  for (integer i = 0; i < size; i++) {
-    prove (node[i] >= 0 || sums[4 * i + 3] >= support, "a leaf has too few rows");
-    square_loss += node[i] < 0 && !classes ? leaf_cost (sums + 4 * i) : 0;
-  }
-  free (node), free (end), free (sums);
+  prove (route (tree, from, classes ? everything : merged, 0) == tree.count, "a tree cannot be read");
 }
 
 static void check_forest (integer proved) {
-  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2];
+  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2], within = paid > 0;
   wide short_by = 0;
   for (integer i = 0; i < tree_count; i++) {
     integer weight = whole (trees[i].at[1], 1, MOST_VOTES);
-    need ((total += weight) <= MOST_VOTES, "a whole number is out of range");
-    route (trees[i], 2);
+    need ((total += weight) <= MOST_VOTES, "there are too many votes");
+    route_all (trees[i], 2);
     for (integer row = 0; row < rows; row++)
       votes[row * classes + predicted[row]] += weight;
   }
-  prove (r >= -total && r <= total && value <= r, "the forest does not have the margin that is stated");
   for (integer row = 0; row < rows; row++) {
-    integer rival = 0;
-    for (integer c = 0; c < classes; c++)
-      rival = c == label[row] ? rival : larger (rival, votes[row * classes + c]);
-    short_by += (wide) larger (0, r - votes[row * classes + label[row]] + rival) * counts[row];
+    integer rival = 0, own = target[row], spent = 0; /* times the number of classes */
+    for (integer c = 0; c < classes; c++) {
+      rival = c == own ? rival : larger (rival, votes[row * classes + c]);
+      spent += costs[row * classes + c];
+    }
+    short_by += (wide) larger (0, r - votes[row * classes + own] + rival) * counts[row];
+    within &= (counts[row] || !spent) && (wide) divisor * spent <= (wide) penalty * paid * counts[row] * classes;
   }
-  prove ((wide) divisor * (r - value) >= penalty * short_by, "the forest does not have the margin that is stated");
+  prove (within, "a price is above its limit, or all are 0");
+  within = r >= -total && r <= total && value <= r && (wide) divisor * (r - value) >= penalty * short_by;
+  prove (within, "the forest does not have the margin that is stated");
   prove ((wide) (paid - proved) * total <= (wide) stated[1] * paid, "the claims do not prove the bound on margins");
-  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld\n",
-          (long long) value, (long long) total, (long long) stated[1], (long long) total);
+  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld\n", value,
+          total, stated[1], total);
 }
 
 static void check_statement (integer proved) {
   wide enough = required ? (wide) amounts[goals].factor * limit : 0;
-  need (claim == INFEASIBLE || tree_count == 1 || (claim == BOUND && !tree_count), "there is not exactly one tree");
-  if (tree_count && claim != INFEASIBLE)
-    route (trees[0], 1);
-  prove (claim == INFEASIBLE || value_count == (tree_count ? goals : 0), "a value is missing, or there is no tree");
-  for (integer g = 0; g < goals + required && claim != INFEASIBLE; g++) {
+  need (tree_count == (claim == OPTIMAL) || (tree_count == 1 && claim == BOUND), "there are too many trees, or none");
+  if (tree_count)
+    route_all (trees[0], 1);
+  prove (value_count == (tree_count ? goals : 0), "a value is missing, or there is no tree");
+  for (integer g = 0; g < goals + required; g++) {
     wide value = classes ? (wide) amounts[g].price * leaves : square_loss;
     for (integer r = 0; tree_count && classes && r < rows; r++)
       value += amounts[g].matrix[r * classes + predicted[r]];
-    prove (!tree_count || g < goals || value <= limit, "the tree does not meet the requirement");
-    prove (!tree_count || g == goals || value == values[g], "a value is not right");
+    prove (!tree_count || (g < goals ? value == values[g] : value <= limit), "a value, or the requirement, is not met");
     enough += g < goals ? amounts[g].factor * (claim == BOUND ? stated[0] : value) : 0;
   }
   /* A better tree would stay below by at least the factor of the last goal, because values are whole numbers. */
   prove (proved > enough - (goals ? amounts[goals - 1].factor : 0), "the claims do not prove the statement");
-  if (claim == INFEASIBLE)
-    printf ("verified: no tree meets the requirement: every tree costs at least %lld\n", (long long) proved);
-  else if (claim == BOUND)
-    printf ("verified: no tree has a value below %lld\n", (long long) stated[0]);
-  else
-    printf ("verified: the tree is optimal: its value is %lld, and no tree has a smaller one\n", (long long) values[0]);
+  printf (claim == INFEASIBLE ? "verified: no tree meets the requirement: every tree costs at least %lld\n"
+          : claim == BOUND    ? "verified: no tree has a value below %lld\n"
+                              : "verified: the tree is optimal: its value is %lld, and no tree has a smaller one\n",
+          claim == INFEASIBLE ? proved
+          : claim == BOUND    ? stated[0]
+                              : values[0]);
 }
 
 int main (int argc, char **argv) {
   need (argc == 3, "use: checker data.csv proof.cert, or - for a certificate from standard input");
-  header = read_lines (argv[2]);
+  line_count = read_table (&certificate, argv[2], ' ');
   take ("treeml", 2, 2, 0);
   need (!strcmp (tokens.at[1], "certificate") && !strcmp (tokens.at[2], "2"), "this is not a certificate of version 2");
   take ("separator", 1, 1, 0);
   need (strlen (tokens.at[1]) == 1 && strchr (",;|", *tokens.at[1]), "the separator is not supported");
-  list lines = read_lines (argv[1]);
-  table = make (lines.count, sizeof *table);
-  for (integer i = 0; i < lines.count; i++) {
-    table[i] = cells (lines.at[i], *tokens.at[1]);
-    need (table[i].count == table[0].count, "lines of the data do not have equally many values");
-  }
+  integer lines = read_table (&data, argv[1], *tokens.at[1]);
+  for (integer i = 0; i < lines; i++)
+    need (data[i].count == data[0].count, "lines of the data do not have equally many values");
   rows = single ("rows", 1, MANY, -1);
-  prove (rows == lines.count - 1, "the data do not have as many rows as the certificate states");
+  prove (rows == lines - 1, "the data do not have as many rows as the certificate states");
   read_target ();
   depth = single ("depth", 0, MOST_DEPTH, -1);
   most_leaves = single ("leaves", 0, MOST_LEAVES, 0);
@@ -828,10 +674,8 @@ int main (int argc, char **argv) {
   if (take ("missing", 1, MANY, 1))
     missing = tokens;
   read_tests ();
-  for (; take ("goal", 1, MANY, 1); goals++) {
-    need (goals < MOST_GOALS, "there are too few or too many goals");
+  for (; goals < MOST_GOALS && take ("goal", 1, MANY, 1); goals++)
     read_amount (&amounts[goals], whole (tokens.at[1], 1, LIMIT), 2);
-  }
   if ((required = take ("require", 2, MANY, 1))) {
     limit = whole (tokens.at[1], -LIMIT, LIMIT);
     read_amount (&amounts[goals], whole (tokens.at[2], 0, LIMIT), 3);
@@ -849,10 +693,6 @@ int main (int argc, char **argv) {
     values[i] = whole (tokens.at[i + 1], -LIMIT, LIMIT);
   merge_rows ();
   predicted = make (rows, sizeof *predicted);
-  integer proved = check_claims ();
-  if (claim == MARGIN)
-    check_forest (proved);
-  else
-    check_statement (proved);
+  (claim == MARGIN ? check_forest : check_statement) (check_claims ());
   return 0;
 }

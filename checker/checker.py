@@ -65,11 +65,6 @@ def cells(line, separator):
         at += 1
 
 
-def whole(token, least=-LIMIT, most=LIMIT):
-    need(re.fullmatch(rb"-?\d{1,16}", token) and least <= int(token) <= most, "a whole number is out of range")
-    return int(token)
-
-
 def number(token):
     plain = re.fullmatch(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", token)
     need(plain and isfinite(float(token)), "a value of a number column, or a cut, is not a number")
@@ -79,17 +74,23 @@ def number(token):
 def scaled(cell, scale):
     """A decimal times the scale, which must be whole."""
     match = re.fullmatch(rb"([+-]?)(\d+)\.?(\d*)", cell)
-    need(match and len(match[2] + match[3]) <= 18, "a weight or target is not a decimal of at most 18 digits")
+    need(match and len(match[2] + match[3]) <= 18, "a number is not a decimal of at most 18 digits")
     value, rest = divmod(int(match[2] + match[3]) * scale, 10 ** len(match[3]))
-    need(not rest and value <= LIMIT, "a weight or target times its scale is not a whole number that is small enough")
+    need(not rest and value <= LIMIT, "a number times its scale is not a whole number that is small enough")
     return -value if match[1] == b"-" else value
+
+
+def whole(token, least=-LIMIT, most=LIMIT):
+    value = scaled(token, 1)
+    need(least <= value <= most, "a whole number is out of range")
+    return value
 
 
 class Checker:
     """A statement about the rows of a file. A test t of family f sends rows with rank[f] <= t - first[f] to yes."""
 
     def __init__(self, data, certificate):
-        self.lines, self.at = lines_of(certificate), 0
+        self.lines, self.at = [cells(line, b" ") for line in lines_of(certificate)], 0
         need(self.take(b"treeml", 2, 2) == [b"certificate", b"2"], "this is not a certificate of version 2")
         separator = self.take(b"separator")[0]
         need(separator in (b",", b";", b"|"), "the separator is not supported")
@@ -124,7 +125,7 @@ class Checker:
     def take(self, key, least=1, most=1, default=None):
         """The tokens after the key of the next line; the default, if there is one, if it has another key."""
         need(self.at < len(self.lines), "the header ends too early")
-        name, *tokens = cells(self.lines[self.at], b" ")
+        name, *tokens = self.lines[self.at]
         need(name == key or default is not None, f"the line `{key.decode()}` is missing")
         self.at += name == key
         need(name != key or least <= len(tokens) <= most, "a line of the header is too short or too long")
@@ -170,7 +171,7 @@ class Checker:
 
     def amount(self, factor, tokens):
         """A sum over rows and leaves: a cost for every row and predicted class, and a price per leaf."""
-        price, matrix = 0, np.zeros((self.rows, max(1, self.classes)), dtype=object)
+        price, size, matrix = 0, 0, np.zeros((self.rows, max(1, self.classes)), dtype=object)
         if tokens[:1] == [b"price"] and len(tokens) > 1:
             price, tokens = whole(tokens[1], 0), tokens[2:]
         weights = self.weights(tokens)
@@ -178,11 +179,12 @@ class Checker:
             holds = np.ones(self.rows, dtype=bool)
             for column, *words in self.each(b"when", 2):
                 holds &= np.array([cell in words for cell in self.column(column)])
-            matrix[holds] += weights[holds, None] * np.array([whole(cost) for cost in costs], dtype=object)
-            need(abs(matrix).max() < LIMIT, TOO_LARGE)
-        need(abs(matrix).max(axis=1).sum() + price * self.rows < LIMIT, TOO_LARGE)
-        spread = (matrix.max(axis=1) - matrix.min(axis=1)).sum() + price * (self.rows - 1)
-        return SimpleNamespace(factor=factor, price=price, weights=weights, matrix=matrix, range=spread)
+            more = weights[holds, None] * np.array([whole(cost) for cost in costs], dtype=object)
+            matrix[holds] += more
+            size += abs(more).sum()
+        size += price * self.rows  # no values of two trees differ by more
+        need(size < LIMIT, TOO_LARGE)
+        return SimpleNamespace(factor=factor, price=price, weights=weights, matrix=matrix, size=size)
 
     def read_claim(self):
         self.claim, *stated = self.take(b"claim", 1, 4)
@@ -190,7 +192,8 @@ class Checker:
         kinds = {b"optimal": (0, 1, 8), b"bound": (1, 1, 1), b"infeasible": (0, 0, 0), b"margin": (3, 0, 0)}
         size, fewest, most = kinds.get(self.claim, (-1, 0, 0))
         need(size == len(stated) and fewest <= len(self.goals) <= most, "the claim is not understood")
-        need(self.classes or self.claim == b"bound", "the claim about a squared loss is a bound")
+        plain = self.claim == b"bound" and self.goals[0].factor == 1
+        need(self.classes or plain, "the claim about a squared loss is not a plain bound")
         need(not self.require or (self.classes and self.claim != b"margin"), "this cannot have a requirement")
         need(self.claim != b"infeasible" or (self.require and not self.row_use), "nothing is required")
         need(not (self.row_use and self.leaves), "a requirement and leaves cannot both be limited by claims")
@@ -198,18 +201,17 @@ class Checker:
     def combined(self):
         """One vector of costs per row, and the price of a leaf. A goal outweighs all later ones."""
         for goal, later in pairwise(self.goals):
-            need(goal.factor >= later.factor * (later.range + 1), "the factors of the goals do not fit")
+            need(goal.factor >= later.factor * (later.size + 1), "the factors of the goals do not fit")
+        need(sum(a.factor * a.size for a in self.goals + self.require) < LIMIT, TOO_LARGE)
         price = sum(a.factor * a.price for a in self.goals + self.require)
-        total = sum(a.factor * a.matrix for a in self.goals + self.require)
-        need(abs(total).max(axis=1).sum() + price * self.rows < LIMIT, TOO_LARGE)
-        return total.astype(np.int64), price
+        return sum(a.factor * a.matrix for a in self.goals + self.require).astype(np.int64), price
 
     def squares(self):
         """For every row its weight, weight * target and weight * target^2; no constant changes the loss."""
         shifted = np.array([x - sum(self.targets) // self.rows for x in self.targets], dtype=object)
         weight, price = self.goals[0].weights, self.goals[0].price
-        need(min(weight) >= 0 and sum(weight * abs(shifted)) < MANY, "squares are too large, or a weight is negative")
-        need(sum(weight * shifted**2) + price * self.rows < LIMIT, TOO_LARGE)
+        need(min(weight) >= 0 and sum(weight) < LIMIT, "a weight is negative, or their sum is too large")
+        need(sum(weight * abs(shifted)) < MANY and sum(weight * shifted**2) + price * self.rows < LIMIT, TOO_LARGE)
         return np.stack([weight, weight * shifted, weight * shifted**2], axis=1).astype(np.int64), price
 
     def dual(self):
@@ -222,13 +224,9 @@ class Checker:
         prices = np.array([whole(x, 0) for x in self.take(b"prices", many, many)], dtype=object)
         self.paid, prices = sum(prices), prices.reshape(self.rows, -1)
         need(2 * self.paid < LIMIT, TOO_LARGE)
-        own = prices.sum(axis=1)
-        within = (self.divisor * own <= self.penalty * self.paid * self.counts).all() and not own[
-            self.counts == 0
-        ].any()
-        prove(within and self.paid > 0, "a price is above its limit, or all are 0")
+        self.own = prices.sum(axis=1)
         vector = np.zeros((self.rows, self.classes), dtype=np.int64)
-        vector[np.arange(self.classes) != self.label[:, None]] = (prices + own[:, None]).ravel()
+        vector[np.arange(self.classes) != self.label[:, None]] = (prices + self.own[:, None]).ravel()
         return vector, 0
 
     def merge(self):
@@ -321,11 +319,11 @@ class Checker:
     def check_claims(self):
         """Claims: depth, what a tree may use, bound, rows. Each follows from the rows and from earlier claims."""
         many, self.claims = whole(self.take(b"claims")[0], 0), []
-        complete = len(self.lines) == self.at + many + 1 and self.lines[-1] == b"end"
+        complete = len(self.lines) == self.at + many + 1 and self.lines[-1][0] == b"end"
         prove(complete and many, "there is no claim, or the file does not end after the claims that it states")
         for line in self.lines[self.at : -1]:
             try:
-                self.claims.append(self.check_claim([whole(x, 0) for x in cells(line, b" ")]))
+                self.claims.append(self.check_claim([whole(x, 0) for x in line]))
             except Rejected as fault:
                 raise Rejected(f"claim {len(self.claims)}: {fault}") from None
         depth, most, bound, packed = self.claims[-1]
@@ -397,12 +395,13 @@ class Checker:
 
     def route(self, tree):
         """The number of the leaf of every row, and the class of every leaf; the tree must keep the limits."""
-        at, labels, leaf, tree = 0, [], np.zeros(self.rows, dtype=int), [whole(x) for x in tree]
+        at, labels, leaf = 0, [], np.zeros(self.rows, dtype=int)
         todo = [(np.ones(self.rows, dtype=bool), 0)]
         while todo:
             rows, depth = todo.pop()
-            prove(at < len(tree) and -max(1, self.classes) <= tree[at] < self.first[-1], "a tree cannot be read")
-            node, at = tree[at], at + 1
+            prove(at < len(tree), "a tree cannot be read")
+            node, at = whole(tree[at]), at + 1
+            prove(-max(1, self.classes) <= node < self.first[-1], "a tree cannot be read")
             if node >= 0:
                 prove(depth < self.depth, "a tree is too deep")
                 yes = self.yes(node, self.all_rank)
@@ -411,8 +410,8 @@ class Checker:
             prove(rows.sum() >= self.support, "a leaf has too few rows")
             leaf[rows] = len(labels)
             labels.append(-1 - node)
+            prove(not self.leaves or len(labels) <= self.leaves, "a tree has too many leaves")
         prove(at == len(tree), "a tree cannot be read")
-        prove(not self.leaves or len(labels) <= self.leaves, "a tree has too many leaves")
         return leaf, np.array(labels)
 
     def values_of(self, tree):
@@ -435,6 +434,9 @@ class Checker:
         own = votes[rows, self.label]
         votes[rows, self.label] = 0
         short = sum(np.maximum(0, r - own + votes.max(axis=1)) * self.counts)
+        within = (self.divisor * self.own <= self.penalty * self.paid * self.counts).all()
+        paid = self.paid > 0 and not self.own[self.counts == 0].any()
+        prove(within and paid, "a price is above its limit, or all are 0")
         enough = abs(r) <= total and value <= r and self.divisor * (r - value) >= self.penalty * short
         prove(enough, "the forest does not have the margin that is stated")
         prove((self.paid - proved) * total <= bound * self.paid, "the claims do not prove the bound on margins")
@@ -445,10 +447,12 @@ class Checker:
         proved, allowed = self.check_claims(), sum(a.factor for a in self.require) * self.limit
         if self.claim == b"margin":
             return self.check_forest(proved)
+        alone = len(self.trees) == (self.claim == b"optimal") or (len(self.trees) == 1 and self.claim == b"bound")
+        need(alone, "there are too many trees, or none")
         if self.claim == b"infeasible":
+            prove(not self.values, "there are values, but no tree")
             prove(proved > allowed, f"the claims prove at least {proved}, which the requirement allows")
             return f"no tree meets the requirement: every tree costs at least {proved}"
-        need(len(self.trees) <= 1 and (self.trees or self.claim == b"bound"), "there is not exactly one tree")
         found = self.values_of(self.trees[0]) if self.trees else []
         prove(not found or not self.require or found.pop() <= self.limit, "the tree does not meet the requirement")
         prove(found == self.values, "the tree does not have the values that are stated")

@@ -87,7 +87,7 @@ def random_case(rng: random.Random) -> Case:
         names.append(f"x{number}")
         tests.append(test)
     words = [[f"c{label}" for label in labels], *columns, [f"0.{w}" for w in weights]]
-    goals = [_random_amount(rng, classes) for _ in range(rng.choice([1, 1, 1, 2]))]
+    goals = [_random_amount(rng, classes) for _ in range(rng.choice([1, 1, 1, 2, 3]))]
     case = Case(words, ["y", *names, "w"], tests, labels, classes, weights, goals, rng.choice([2, 3, 3, 3, 4]))
     if rng.random() < 0.3:
         case.leaves = rng.randint(1, 6)
@@ -181,7 +181,7 @@ def combined(case: Case) -> tuple[np.ndarray, int, list[int]]:
     by, divisor = case.multiplier
     factors = [divisor]
     for (price, _), matrix in reversed(list(zip(case.goals[1:], matrices[1:], strict=True))):
-        factors.insert(0, factors[0] * (int(np.ptp(matrix, axis=1).sum()) + price * (case.rows - 1) + 1))
+        factors.insert(0, factors[0] * (int(np.abs(matrix).sum()) + price * case.rows + 1))
     total = sum(f * m for f, m in zip(factors, matrices, strict=True))
     price = sum(f * p for f, (p, _) in zip(factors, case.goals, strict=True))
     if case.require is not None:

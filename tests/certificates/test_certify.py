@@ -174,9 +174,13 @@ def test_commands(tmp_path: Path) -> None:
     (tmp_path / "odd.cert").write_bytes(b"treeml certificate 9\n")
     assert run.invoke(command, ["check-certificate", str(DATA), str(tmp_path / "odd.cert")]).exit_code == 6
     again = tmp_path / "again.cert"
-    done = run.invoke(command, ["certify", str(spec), "--tree", str(kept), "-o", str(again), "--json"])
+    call = ["certify", str(spec), "--tree", str(kept), "-o", str(again), "--json"]
+    done = run.invoke(command, call)
     assert done.exit_code == 0, done.output
     assert again.read_bytes() == text
+    assert run.invoke(command, [*call, "--within", "5min"]).exit_code == 0
+    assert run.invoke(command, ["check-certificate", str(DATA), str(again)]).exit_code == 0
+    assert "T305" in run.invoke(command, [*call, "--within", "5"]).output  # a time needs a unit
 
 
 def test_proofs_of_sat_under_the_same_command(tmp_path: Path) -> None:
@@ -254,6 +258,6 @@ def test_a_solve_that_asks_for_none_loads_nothing_of_it() -> None:
     program = (
         "import sys; import treeml as tml;"
         f"tml.parse('predict disease minimize errors require depth <= 2').solve({str(DATA)!r});"
-        "sys.exit(any('certif' in name for name in sys.modules))"
+        "sys.exit(any('certif' in name for name in list(sys.modules)))"  # a copy: a thread may still import
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

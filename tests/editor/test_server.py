@@ -203,6 +203,36 @@ def test_params_and_requirements_are_found_and_renamed(spec: Path) -> None:
     in_editor(spec.parent, use)
 
 
+def test_names_of_included_files_are_found_and_renamed_there(spec: Path) -> None:
+    shared = spec.with_name("shared.tml")
+    shared.write_text('param price = 0.01 in 0 .. 1\ndata "heart.csv"\npredict disease is "yes"\n')
+    text = 'include "shared.tml"\nset price = 0.02\nminimize error_rate + price * leaves\nrequire depth <= 2\n'
+    spec.write_text(text)
+
+    async def use(editor: Editor) -> None:
+        uri = await editor.open(spec, text)
+        document = lsp.TextDocumentIdentifier(uri)
+        place = at(text, "price * leaves")
+        found = await editor.text_document_definition_async(lsp.DefinitionParams(document, place))
+        assert isinstance(found, lsp.Location)
+        assert found.uri == shared.as_uri()
+        assert found.range.start == lsp.Position(0, len("param "))
+        context = lsp.ReferenceContext(include_declaration=True)
+        places = await editor.text_document_references_async(lsp.ReferenceParams(context, document, place))
+        assert [each.uri for each in places or ()] == [uri, uri, shared.as_uri()]
+        edit = await editor.text_document_rename_async(lsp.RenameParams(document, place, "toll"))
+        assert edit is not None
+        assert edit.changes is not None
+        assert edited(text, list(edit.changes[uri])) == text.replace("price", "toll")
+        stored = shared.read_text()
+        assert edited(stored, list(edit.changes[shared.as_uri()])) == stored.replace("price", "toll")
+        await editor.open(shared, stored + "# a change that is not saved\n")
+        assert await editor.text_document_rename_async(lsp.RenameParams(document, place, "toll")) is None
+        assert any("save it first" in message for message in editor.messages)
+
+    in_editor(spec.parent, use)
+
+
 def test_formatting(spec: Path) -> None:
     async def use(editor: Editor) -> None:
         text = SPEC.replace("maximize accuracy", "maximize    accuracy").replace("depth <= most", "depth<=most")

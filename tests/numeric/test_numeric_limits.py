@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 from threading import Timer
 from time import monotonic
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from numeric_brute import random_case
 
-from treeml.native.numeric import FlatThresholdTree, NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver, Outcome
 
 
 def hard(rows: int = 4000, columns: int = 12, depth: int = 4) -> NumericSolver:
@@ -102,6 +103,72 @@ def test_the_best_tree_so_far_has_the_value_that_is_reported() -> None:
     assert errors(outcome.tree, 0, np.arange(3000)) == outcome.value
 
 
+def random_tree(random: np.random.Generator, codes: Any, depth: int) -> FlatThresholdTree:
+    """Splits at random, some of them useless, down to this depth."""
+    column, cut, yes, no = [], [], [], []
+
+    def add(left: int) -> int:
+        node = len(column)
+        is_split = left > 0 and random.random() < 0.9
+        column.append(int(random.integers(len(codes))) if is_split else -1)
+        cut.append(int(random.integers(-1, codes.max() + 2)))
+        yes.append(-1)
+        no.append(-1)
+        if is_split:
+            yes[node], no[node] = add(left - 1), add(left - 1)
+        return node
+
+    add(depth)
+    return FlatThresholdTree(column, cut, yes, no, [0] * len(column))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_proposed_trees_change_no_optimum(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    rows, depth = int(random.integers(100, 400)), 3
+    codes = random.integers(0, int(random.integers(10, 300)), (int(random.integers(2, 5)), rows)).astype(np.int32)
+    labels, weight = random.integers(0, 2 + seed % 2, rows), random.integers(0, 4, rows)
+    support, leaves = int(random.integers(1, 4)), int(random.choice([5, 8]))
+
+    def solver() -> NumericSolver:
+        made = NumericSolver(codes)
+        made.labels(labels, 3, weight)
+        made.set(depth=depth, support=support, leaves=leaves, poll_milliseconds=1, threads=1 + 2 * (seed % 5 == 0))
+        return made
+
+    def solved_with(propose: Callable[[], FlatThresholdTree]) -> Outcome:
+        again = solver()
+        return again.solve(lambda *_: again.propose(propose()))
+
+    alone = solver().solve()
+    assert alone.tree is not None
+    best = alone.tree
+    # trees at random, some of them too deep or too large; then the optimum itself
+    for found in (solved_with(lambda: random_tree(random, codes, depth + 1)), solved_with(lambda: best)):
+        assert (found.status, found.value, found.bound) == (alone.status, alone.value, alone.bound)
+
+
+def test_a_proposed_tree_is_the_answer_if_it_is_best() -> None:
+    """The best tree of a long search, proposed to a short one that would not find it."""
+    long, short = hard(rows=800, columns=6), hard(rows=800, columns=6)
+    long.set(microseconds=1_000_000)
+    best = long.solve()
+    assert best.tree is not None
+    assert best.value is not None
+    tree, seen = best.tree, 0
+
+    def watch(_seconds: float, _value: int | None, _bound: int) -> bool:
+        nonlocal seen
+        seen += 1
+        short.propose(tree)
+        return seen < 20
+
+    short.set(poll_milliseconds=1, greedy=0)
+    found = short.solve(watch)
+    assert found.value is not None
+    assert found.value <= best.value
+
+
 def test_an_exception_of_the_watcher_comes_out() -> None:
     def watch(_seconds: float, _value: int | None, _bound: int) -> bool:
         raise ZeroDivisionError
@@ -145,7 +212,7 @@ def test_a_start_is_never_lost() -> None:
 
 def test_a_start_that_is_not_a_tree_is_refused() -> None:
     solver = NumericSolver(np.array([[0, 1]], dtype=np.int32))
-    with pytest.raises(ValueError, match="node 0 of the start"):
+    with pytest.raises(ValueError, match="node 0 of the tree"):
         solver.start(FlatThresholdTree([0], [0], [0], [0], []))
 
 

@@ -26,6 +26,8 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "mip flow": ("mip", {"formulation": "flow"}),
     "maxsat order": ("maxsat", {}),
     "maxsat binary": ("maxsat", {"encoding": "binary"}),
+    "maxsat leaves": ("maxsat", {"encoding": "leaves"}),
+    "maxsat leaves core": ("maxsat", {"encoding": "leaves", "strategy": "core"}),
     "maxsat core": ("maxsat", {"strategy": "core"}),
 }
 

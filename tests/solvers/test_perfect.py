@@ -28,6 +28,7 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "native": ("native", {}),
     "sat": ("sat", {}),
     "sat order": ("sat", {"encoding": "order"}),
+    "sat leaves": ("sat", {"encoding": "leaves"}),
     "sat binary": ("sat", {"encoding": "binary", "rows": "all"}),
     "sat complete": ("sat", {"encoding": "complete"}),
     "sat complete, all rows": ("sat", {"encoding": "complete", "rows": "all"}),

@@ -55,6 +55,7 @@ class Limits:
     options: Mapping[str, Any] = field(default_factory=dict)  # the back-end's own; checked against Backend.options
     is_over: Callable[[], bool] | None = None  # asked now and then by back-ends that can: should the search end?
     share: Callable[[Node], None] | None = None  # told of better trees during a search by back-ends that can
+    news: Callable[[], Node | None] | None = None  # the best tree of a search beside, asked now and then likewise
 
 
 NO_LIMITS = Limits()

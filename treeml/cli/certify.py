@@ -18,7 +18,7 @@ from treeml.cli.output import Printer, write_file
     "--tree", type=click.Path(path_type=Path), help="The tree: JSON of TreeML, or a form that can be imported."
 )
 @click.option("--infeasible", is_flag=True, help="Prove that no tree meets the requirements, instead of giving a tree.")
-@click.option("--within", metavar="SECONDS", type=float, help="Stop then, and certify the gap that was reached.")
+@click.option("--within", metavar="TIME", help="Stop after this time (60s, 5min) and certify the gap that was reached.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the certificate here; .gz packs it.", required=True
 )
@@ -30,7 +30,7 @@ def command(
     settings: tuple[str, ...],
     tree: Path | None,
     infeasible: bool,
-    within: float | None,
+    within: str | None,
     output: Path,
     out: Printer,
 ) -> None:
@@ -45,9 +45,9 @@ def command(
         raise click.UsageError("give --tree, or --infeasible if there is none")
     with out.mistakes():
         model = load_model(spec, settings)
-        options = RunOptions(untrusted=is_untrusted())
-        seconds = float("inf") if within is None else within
-        dataset, request = prepare(model, data, None, options)
+        dataset, request = prepare(model, data, None, RunOptions(within=within, untrusted=is_untrusted()))
+        limit = request.spec.within if within is not None else None  # the spec's own limit is about the search
+        seconds = float("inf") if limit is None else limit
         certificate = certify(dataset, request, data, tree, seconds)
         write_file(output, certificate.packed(output.name.endswith(".gz")))
         out.result(certificate.to_json() if out.as_json else None, str(certificate))

@@ -88,7 +88,7 @@ def command(
                 _save_committee(kept, committee)
             shown = (0 if out.quiet else 1) if show is None else show
             text = "" if out.as_json else "\n\n".join(_text(trees, kept, conditions, by, shown, out.quiet))
-            if not (out.quiet and output is not None and show is None):
+            if out.as_json or not out.quiet or output is None or show is not None:
                 out.result(kept.to_json(1 if show is None else show) if out.as_json else None, text)
         except TooManyTrees as error:
             raise click.ClickException(str(error)) from error

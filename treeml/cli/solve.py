@@ -77,7 +77,7 @@ def command(
                 "about": about(model, data, result, None if str(spec) == STANDARD_INPUT else spec),
             }
             write_file(output, json_text(kept, indent=1) + "\n")
-        if not (out.quiet and output is not None):
+        if out.as_json or not out.quiet or output is None:
             out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
         out.diagnostics(explain.of_failure(result))
     sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))

@@ -10,6 +10,8 @@ from pathlib import Path
 from treeml.editor.data_facts import DataFacts, DataFiles
 from treeml.lang.check import check_source
 from treeml.lang.diagnostic import Diagnostic, SpecError
+from treeml.lang.findings import Findings
+from treeml.lang.include import resolve_includes
 from treeml.lang.parse import parse_all
 from treeml.lang.source import Source
 from treeml.lang.spec import ColumnSpec, Spec
@@ -37,30 +39,35 @@ class Analysis:
         return parse_all(self.source).statements
 
     @cached_property
+    def everything(self) -> list[Statement]:
+        """The same with those of included files, as they are stored, in the place of `include`."""
+        return resolve_includes(self.statements, self.folder, Findings(), distrusted()).statements
+
+    @cached_property
     def checked(self) -> tuple[Spec | None, list[Diagnostic]]:
         """The spec, if there is no error, and all that `treeml check` says."""
         return check_source(self.source, untrusted=distrusted())
 
     @cached_property
     def params(self) -> dict[str, Param]:
-        return {node.name: node for node in self.statements if isinstance(node, Param)}
+        return {node.name: node for node in self.everything if isinstance(node, Param)}
 
     @cached_property
     def target(self) -> str | None:
         """The column to predict, also while the statement that names it is being written."""
-        named = next((node.column.text for node in self.statements if isinstance(node, Predict)), None)
+        named = next((node.column.text for node in self.everything if isinstance(node, Predict)), None)
         unfinished = _PREDICT.search(self.source.text) if named is None else None
         return unfinished[1].strip("`") if unfinished is not None else named
 
     @property
     def data(self) -> DataFacts | None:
         """The data file that the text names, if it can be read; its columns as far as the text declares them."""
-        path = next((node.path for node in self.statements if isinstance(node, Data)), None)
+        path = next((node.path for node in self.everything if isinstance(node, Data)), None)
         if path is None or (distrusted() and not lies_in(self.folder / path, self.folder)):
             return None
         declared = {
             column.text: ColumnSpec(node.type)
-            for node in self.statements
+            for node in self.everything
             if isinstance(node, ColumnRule)
             for column in node.columns
         }

@@ -201,7 +201,7 @@ def _measures(analysis: Analysis, verb: str) -> Iterator[Suggestion]:
 def _positive(analysis: Analysis) -> Iterator[str]:
     from treeml.lang.check import positive_class
 
-    found = positive_class(analysis.statements)
+    found = positive_class(analysis.everything)
     if found:
         yield found
 

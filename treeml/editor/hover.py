@@ -102,7 +102,7 @@ def _measure(analysis: Analysis, word: str) -> str | None:
     if measure is None:
         return None
     formula = FORMULAS.get(word)
-    lines = [f"```treeml\n{signature(measure, positive_class(analysis.statements))}\n```", measure.summary]
+    lines = [f"```treeml\n{signature(measure, positive_class(analysis.everything))}\n```", measure.summary]
     if formula:
         lines.append(f"`{formula}`")
     wanted = f", usually {measure.goal}d" if measure.goal else ""

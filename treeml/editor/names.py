@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -51,24 +51,28 @@ def symbol_at(analysis: Analysis, offset: int) -> Symbol | None:
     if word is None or word.text.startswith("`"):
         return None
     for symbol in symbols(analysis):
-        if symbol.name == word.text and any(place.start == word.start for place in symbol.places):
+        if symbol.name == word.text and any(
+            place.start == word.start and place.source == analysis.source for place in symbol.places
+        ):
             return symbol
     return None
 
 
 def symbols(analysis: Analysis) -> Iterator[Symbol]:
-    """Every param and every named requirement of the text itself; what is included is defined elsewhere."""
-    own = analysis.source
+    """Every param and every named requirement of the text and of the files that it includes."""
     for name, node in analysis.params.items():
-        if node.name_span is None:
-            continue
-        places = [node.name_span, *(span for span in _uses(analysis, name) if span.source.text == own.text)]
-        yield Symbol(name, "param", node.name_span, tuple(sorted(set(places), key=lambda span: span.start)))
-    for statement in analysis.statements:
+        if node.name_span is not None:
+            yield Symbol(name, "param", node.name_span, _sorted({node.name_span, *_uses(analysis, name)}))
+    for statement in analysis.everything:
         if isinstance(statement, Require) and statement.name and statement.span is not None:
-            start = own.text.index(statement.name, statement.span.start + len("require"))
-            span = Span(own, start, start + len(statement.name))
+            source = statement.span.source
+            start = source.text.index(statement.name, statement.span.start + len("require"))
+            span = Span(source, start, start + len(statement.name))
             yield Symbol(statement.name, "requirement", span, (span,))
+
+
+def _sorted(places: Iterable[Span]) -> tuple[Span, ...]:
+    return tuple(sorted(places, key=lambda span: (span.source.name, span.start)))
 
 
 def renamed(symbol: Symbol, name: str) -> tuple[Span, ...] | str:
@@ -77,11 +81,14 @@ def renamed(symbol: Symbol, name: str) -> tuple[Span, ...] | str:
         return f"`{name}` is not a name: use letters, digits and _, and no digit first"
     if name in VERBS or name in INNER_WORDS:
         return f"`{name}` is a word of the language"
+    closed = next((place.source.name for place in symbol.places if place.source.hidden), None)
+    if closed is not None:
+        return f"`{symbol.name}` also stands in {closed}, which is no .tml file in this folder: rename it there first"
     return symbol.places
 
 
 def _uses(analysis: Analysis, name: str) -> Iterator[Span]:
-    for statement in analysis.statements:
+    for statement in analysis.everything:
         if isinstance(statement, Set) and statement.name == name and statement.name_span is not None:
             yield statement.name_span
         if isinstance(statement, Param) and statement.name == name:

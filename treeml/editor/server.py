@@ -14,7 +14,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
 from treeml.editor.actions import Action, actions
 from treeml.editor.analysis import Analysis
@@ -166,7 +166,7 @@ def _hover(ls: TreemlServer, params: lsp.HoverParams) -> lsp.Hover | None:
 def _definition(ls: TreemlServer, params: lsp.DefinitionParams) -> lsp.Location | None:
     analysis = ls.analysis(params.text_document.uri)
     symbol = symbol_at(analysis, _offset(analysis, params.position))
-    return None if symbol is None else lsp.Location(params.text_document.uri, _range(symbol.definition))
+    return None if symbol is None else _location(symbol.definition, analysis, params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
@@ -174,7 +174,7 @@ def _references(ls: TreemlServer, params: lsp.ReferenceParams) -> list[lsp.Locat
     analysis = ls.analysis(params.text_document.uri)
     symbol = symbol_at(analysis, _offset(analysis, params.position))
     places = () if symbol is None else symbol.places
-    return [lsp.Location(params.text_document.uri, _range(place)) for place in places]
+    return [_location(place, analysis, params.text_document.uri) for place in places]
 
 
 @server.feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME)
@@ -182,7 +182,8 @@ def _prepare_rename(ls: TreemlServer, params: lsp.PrepareRenameParams) -> lsp.Ra
     analysis = ls.analysis(params.text_document.uri)
     offset = _offset(analysis, params.position)
     symbol = symbol_at(analysis, offset)
-    place = next((each for each in symbol.places if each.start <= offset <= each.end), None) if symbol else None
+    own = [each for each in symbol.places if each.source == analysis.source] if symbol else []
+    place = next((each for each in own if each.start <= offset <= each.end), None)
     return None if place is None else _range(place)
 
 
@@ -196,8 +197,15 @@ def _rename(ls: TreemlServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit | N
     if isinstance(places, str):
         ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, places))
         return None
-    edits = [lsp.TextEdit(_range(place), params.new_name) for place in places]
-    return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
+    changes: dict[str, list[lsp.TextEdit]] = {}
+    for place in places:
+        uri = _location(place, analysis, params.text_document.uri).uri
+        if ls.workspace.get_text_document(uri).source != place.source.text:
+            unsaved = f"{place.source.name} has changes that are not saved: save it first"
+            ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, unsaved))
+            return None
+        changes.setdefault(uri, []).append(lsp.TextEdit(_range(place), params.new_name))
+    return lsp.WorkspaceEdit(changes=changes)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_FORMATTING)
@@ -278,6 +286,13 @@ def _own_span(diagnostic: Diagnostic, analysis: Analysis) -> Span | None:
     """The first place of a diagnostic in this text; None if it is about something else, such as the data."""
     spans = (label.span for label in diagnostic.labels)
     return next((span for span in spans if span.source.text == analysis.source.text), None)
+
+
+def _location(span: Span, analysis: Analysis, uri: str) -> lsp.Location:
+    """A place in the open text, or in a file that it includes."""
+    path = span.source.path
+    is_own = span.source == analysis.source or path is None
+    return lsp.Location(uri if is_own else from_fs_path(str(path)) or uri, _range(span))
 
 
 def _diagnostic(found: Diagnostic, analysis: Analysis, uri: str) -> lsp.Diagnostic:

@@ -26,7 +26,7 @@ async def solve_text(text: str, folder: Path, pages: Path) -> Solved:
     """Run `treeml solve -` in the folder of the specification, and draw the tree on a page in the folder `pages`."""
     place = Path(tempfile.mkdtemp(dir=pages))
     result, page = place / "result.json", place / "tree.html"
-    code, output, errors = await _treeml(text, folder, "solve", "-", "-q", "-o", str(result))
+    code, output, errors = await _treeml(text, folder, "solve", "-", "-o", str(result))
     if code not in (0, 3, 4) or not result.exists():
         return Solved(False, FAILED, errors or output)
     value = json.loads(result.read_text())

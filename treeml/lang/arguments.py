@@ -34,7 +34,7 @@ def argument_values(
             "T308",
             f"`{measure.name}` takes no `given`",
             (call.given[0].span or call.span, "only `rate` and `count` do"),
-            help=f"write `{signature(measure)}`",
+            help=_among(measure, call),
         )
         return None
     slots = _assigned(measure, call, findings)
@@ -76,6 +76,22 @@ def signature(measure: Measure, positive: str = "") -> str:
         return measure.name
     examples = [_example(parameter, positive) for parameter in measure.parameters if not parameter.optional]
     return f"{measure.name}({', '.join(examples)})"
+
+
+def _among(measure: Measure, call: Call) -> str:
+    """A measure of one class among some rows, as a rate."""
+    texts = [
+        " ".join(each.span.text.split()) if each.span is not None else "" for each in (*call.arguments, *call.given)
+    ]
+    if len(call.arguments) == 1 and all(texts):
+        label, among = texts[0], ", ".join(texts[1:])
+        if measure.name == "recall":
+            return f"write `rate(predicted = {label} given actual = {label}, {among})`"
+        if measure.name == "precision":
+            return f"write `rate(actual = {label} given predicted = {label}, {among})`"
+    if measure.name in ("accuracy", "error_rate", "errors"):
+        return f"among some rows, add up rates or counts, class by class: `{RIGHT_IN_A_GROUP}`"
+    return f"write `{signature(measure)}`"
 
 
 RIGHT_IN_A_GROUP = (

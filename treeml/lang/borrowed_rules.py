@@ -99,7 +99,7 @@ RULES = (
     ),
     _rule(rf"(?:n_jobs|num_threads|threads){_GIVEN}", "threads belong to `solve`", "solve threads {n}"),
     _rule(
-        r"(?:class_weight\s*=?\s*|weight\s+class\s+)[\"']balanced[\"']",
+        r"(?:class_weights?\s*[:=]?\s*|weight\s+class\s+)[\"']?balanced[\"']?",
         "balanced classes are a goal of their own",
         "maximize balanced_accuracy",
         exact=False,
@@ -185,6 +185,44 @@ RULES = (
           "what is predicted wrongly is `errors`", "{more} errors {c}"),
     _rule(r"(?P<more>.*)\brate\(\s*predicted\s*(?:!=|<>)\s*actual\s*\)(?P<c>.*)",
           "the share that is predicted wrongly is `error_rate`", "{more} error_rate {c}"),
+    _rule(
+        r"(?:gain|reward|profit|benefit)\s+(?:predict(?:ing)?\s+)?(?P<c>\"[^\"]*\"|\w+)\s+(?:when|if|for)\s+"
+        r"(?P<k>\"[^\"]*\"|\w+)\s*(?:is|[:=])?\s*(?P<n>\d[\d.]*)",
+        "what predictions earn is a formula of counts",
+        "maximize {n} * count(predicted = {c}, actual = {k}) - 5 * count(predicted = {c}, actual = ...)",
+        exact=False,
+        note="`gain predict ... by column` takes what they earn from a column, row by row",
+    ),
+    _rule(
+        r"weight\s+(?:of\s+)?(?!by\b|class\b)\"?(?P<c>\w+)\"?\s*(?:is|[:=])\s*(?P<n>\d[\d.]*)",
+        "the weight of a class is `weight class`",
+        'weight class "{c}" = {n}',
+    ),
+    _rule(
+        r"(?P<verb>minimi[sz]e)\s+(?:the\s+)?(?:sum\s+of\s+)?squared\s+(?:errors?|loss(?:es)?|residuals)",
+        "the sum of squared errors is `squared_loss`",
+        "{verb} squared_loss",
+    ),
+    _rule(
+        rf"(?P<verb>minimi[sz]e|maximi[sz]e|require)\s+(?:the\s+)?number\s+of\s+(?P<c>(?:{_MEASURED})\b.*)",
+        "numbers are named by their measure alone",
+        "{verb} {c}",
+    ),
+    _rule(r"binarize\s+(?P<c>(?:by|at)\s+.*)", "`binarize` names columns, or all of them", "binarize all {c}"),
+    _rule(
+        r"require\s+(?P<c>(?:test_cost|mistake_cost|errors)\s*<=\s*(?P<n>[\d.]+))\s+(?:per|for\s+each|on\s+average)\b.*",
+        "sums are over all rows",
+        "require {c} * 400",
+        exact=False,
+        note="multiply the limit by the number of rows of your data",
+    ),
+    _rule(
+        r"features\s+.*(?:\.\.|\s-\s|\bto\b|\*).*",
+        "columns are named one by one",
+        "features age, sex, income",
+        exact=False,
+        note="or all of them but some: `features all except id, name`",
+    ),
     _rule(rf"(?P<c>(?:{_MEASURED})\b(?:\([^()]*\))?\s*(?:<=|>=|=|<|>)\s*[^<>=]+)", _REQUIRE, "require {c}"),
     _rule(rf"(?P<c>(?:{_TRUE_OR_FALSE})\s*\(.*\))", _REQUIRE, "require {c}"),
     _rule(

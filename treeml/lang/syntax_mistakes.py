@@ -189,6 +189,7 @@ def _spaced_measure(failure: Failure) -> Diagnostic | None:
     words = following[0].split() if following is not None else []
     for length in range(len(words), 0, -1):
         name = "_".join((failure.previous.text, *words[:length])).casefold()
+        name = HABITS.get(name, name)
         if name in MEASURES:
             end = failure.offset + (following.end() if following and length == len(words) else len(words[0]))
             span = Span(failure.source, failure.previous.span.start, end)
@@ -364,9 +365,19 @@ def _stray_then(failure: Failure) -> Diagnostic | None:
             "S110",
             "`then` does not follow a goal",
             (Label(failure.span(4), "continues nothing"),),
-            helps=("put it right after the goal before it: `minimize errors then minimize leaves`",),
+            helps=(
+                "put it right after the goal before it: `minimize errors then minimize leaves`",
+                *_among_listed(failure),
+            ),
         )
     return None
+
+
+def _among_listed(failure: Failure) -> tuple[str, ...]:
+    """If the statement before lists trees: how one of them is chosen."""
+    if not failure.source.text[: failure.offset].rstrip().rpartition("\n")[2].startswith("list"):
+        return ()
+    return ("among listed trees, choose by a measure: `treeml list spec.tml --by features_used`",)
 
 
 def _unknown_statement(failure: Failure) -> Diagnostic | None:

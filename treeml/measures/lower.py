@@ -110,7 +110,7 @@ def _no_denominator(use: Use, fact: str) -> NoReturn:
         "this quotient has no value for some predictions",
         use.argument_spans[1] if use.argument_spans and isinstance(use.argument_spans[1], Span) else use.span,
         fact,
-        helps=("to bound it, multiply it out: `require errors <= 0.1 * count(...)`",),
+        helps=("to bound it, multiply it out: `require a >= 0.8 * b` instead of `require ratio(a, b) >= 0.8`",),
     )
 
 

@@ -150,10 +150,13 @@ class NumericSolver:
         if tree is None:
             self._check(self._library.start(self._handle, None, None, None, None, 0))
             return
+        self._give(self._library.start, tree)
+
+    def _give(self, function: Callable[..., int], tree: FlatThresholdTree) -> None:
         nodes = len(tree.column)
         parts = (tree.column, tree.cut, tree.yes, tree.no)
-        arrays = [whole(part, "each part of a start tree", (nodes,), np.int32) for part in parts]
-        self._check(self._library.start(self._handle, *arrays, nodes))
+        arrays = [whole(part, "each part of a tree", (nodes,), np.int32) for part in parts]
+        self._check(function(self._handle, *arrays, nodes))
 
     def set(self, **options: int) -> None:
         for name, value in options.items():
@@ -187,6 +190,10 @@ class NumericSolver:
             raise raised[0]
         self._check(code)
         return self._outcome()
+
+    def propose(self, tree: FlatThresholdTree) -> None:
+        """Within `watch`: a tree to go on from. It is checked, and is the answer if none is better."""
+        self._give(self._library.propose, tree)
 
     def best_tree(self) -> FlatThresholdTree | None:
         """The best tree; within `watch`, the best so far."""
@@ -260,6 +267,7 @@ _SIGNATURES: Signatures = {
     "round": (c_int, (c_void_p, c_double)),
     "slack": (c_int64, (c_void_p,)),
     "start": (c_int, (c_void_p, *(INT32_ARRAY,) * 4, c_int64)),
+    "propose": (c_int, (c_void_p, *(INT32_ARRAY,) * 4, c_int64)),
     "set": (c_int, (c_void_p, c_char_p, c_int64)),
     "get": (c_int, (c_void_p, c_char_p, POINTER(c_int64))),
     "options": (c_int32, ()),

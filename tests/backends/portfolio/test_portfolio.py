@@ -316,3 +316,16 @@ def test_the_numeric_kernel_shares_its_trees() -> None:
     assert reached == sorted(reached, reverse=True)
     assert answer.objective is not None
     assert answer.objective <= reached[-1]
+
+
+def test_a_tree_from_beside_changes_no_proof() -> None:
+    random = np.random.default_rng(4)
+    values = random.normal(size=(700, 5))
+    labels = ((values[:, 0] > 0) ^ (values[:, 1] * values[:, 2] > 0.1) ^ (random.random(700) < 0.1)).astype(int)
+    model = tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= 3)
+    planned = native(lower(*prepare(model, values, labels, RunOptions())).form(numeric=True).problem)
+    assert planned is not None
+    alone = run(planned)
+    for tree in (alone.tree, Split(5, Leaf(1), Leaf(0)), Leaf(0)):
+        beside = run(planned, Limits(news=lambda tree=tree: tree))
+        assert (beside.status, beside.objective, beside.bound) == (Status.OPTIMAL, alone.objective, alone.bound)

@@ -15,6 +15,8 @@ from treeml.native.numeric import NumericSolver, Outcome, options
 from treeml.native.solver import Found
 from treeml.problem.problem import Problem
 
+FlatStart = tuple[Sequence[int], Sequence[int], Sequence[int]]  # test, yes and no of every node
+
 
 class FlatTestTree(NamedTuple):
     """A tree over tests: node 0 is the root, the test of a leaf is -1."""
@@ -59,6 +61,7 @@ class ThresholdSolver:
             self._solver.costs(cost)
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
         self.share: Callable[[FlatTestTree], None] | None = None  # told of every better tree while a search runs
+        self.news: Callable[[], FlatStart | None] | None = None  # asked for a tree to go on from while a search runs
 
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:
         """Passes on the fee of every column; returns how far rounding may be off, over all rows."""
@@ -80,7 +83,7 @@ class ThresholdSolver:
         threads: int = 1,
         upper: int | None = None,
         enough: int | None = None,
-        start: tuple[Sequence[int], Sequence[int], Sequence[int]] | None = None,
+        start: FlatStart | None = None,
         on_progress: Callable[[float, Any, Any], bool | None] | None = None,
         options: Mapping[str, int] | None = None,
     ) -> Found:
@@ -124,6 +127,10 @@ class ThresholdSolver:
                 shared, tree = value, self._solver.best_tree()
                 if tree is not None:
                     self.share(FlatTestTree(*self.columns.to_tests(tree)))
+            proposed = None if self.news is None else self.news()
+            given = None if proposed is None else self.columns.to_columns(*proposed)
+            if given is not None:
+                self._solver.propose(given)
             below = self._in_units(bound - self._slack)
             return on_progress(seconds, None if value is None else self._in_units(value), below)
 

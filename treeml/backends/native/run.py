@@ -29,13 +29,14 @@ from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import leaves_without_answers
-from treeml.problem.terms import Predicted
+from treeml.problem.terms import Depth, Leaves, Predicted, Support
 from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
-    from treeml.backends.native.numeric_kernel import ThresholdSolver
+    from treeml.backends.native.numeric_kernel import FlatStart, ThresholdSolver
     from treeml.native.solver import Found, Solver
 
+SHAPE = (Depth, Leaves, Support)
 MOST_CASES = 20_000_000  # size up to which a slow exact search settles the rounding of a fast one, in about a second
 ROUNDING = Fraction(1, 2**40)  # the largest relative rounding error of a price beside a loss, over all leaves
 
@@ -171,9 +172,8 @@ class NativeRun:
             return None
         left = self.limits.deadline.left()
         start = None if self.start is None else flat_tree(self.start)
-        share = self.limits.share
-        if share is not None and self.kernel == "numeric":
-            cast("ThresholdSolver", solver).share = lambda tree: share(tree_of(tree, self.problem))
+        if self.kernel == "numeric":
+            self.talk(cast("ThresholdSolver", solver))
         found = solver.solve(
             **settings,
             seconds=left,
@@ -182,6 +182,24 @@ class NativeRun:
         )
         self.climbed = found.statistics.get("climbs", 0) > 0
         return found
+
+    def talk(self, solver: ThresholdSolver) -> None:
+        """Lets the search share its trees, and hear of those of another one, as far as the limits ask for it."""
+        share, news, last = self.limits.share, self.limits.news, self.start
+
+        def heard() -> FlatStart | None:
+            nonlocal last
+            tree = None if news is None else news()
+            if tree is None or tree is last:
+                return None
+            last = tree
+            return flat_tree(tree)
+
+        if share is not None:
+            solver.share = lambda tree: share(tree_of(tree, self.problem))
+        # Other bounds, and values that are not those of the goal, are not checked by the kernel.
+        if news is not None and self.tells and all(kind(bound) in SHAPE for bound in self.problem.bounds):
+            solver.news = heard
 
     def progress(self, objective: NativeObjective, value: Any, bound: Any) -> bool:
         """Reports a value and a bound of the search; False stops it."""

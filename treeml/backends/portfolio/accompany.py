@@ -28,7 +28,12 @@ def accompanied(
     if not plan.backend.can.quick:
         company.begin()  # a back-end that may not look around while it runs
     try:
-        answer = run(plan, replace(limits, is_over=company.look, share=company.listen), start, company.hear)
+        answer = run(
+            plan,
+            replace(limits, is_over=company.look, share=company.listen, news=lambda: company.tree),
+            start,
+            company.hear,
+        )
         if answer.stop is Stop.MEMORY:
             company.go_on()
     finally:

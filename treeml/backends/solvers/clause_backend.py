@@ -35,7 +35,8 @@ class ClauseBackend(SolverBackend):
         check_node_model(task)
         encoding = options.get("encoding", "order")
         size = checked_literals(problem, task, binary=encoding == "binary")
-        said = "columns as they are" if encoding == "order" else "every test by itself, as asked for"
+        said = "every test by itself, as asked for" if encoding == "binary" else "columns as they are"
+        said += ", with literals of leaves" if encoding == "leaves" else ""
         return EncodingChoice(encoding, f"{said}, about {size:,} literals")
 
     def memory_note(self, options: Mapping[str, Any]) -> str:
@@ -110,7 +111,8 @@ def prepare(search: SolveState, start: Node | None) -> OrderModel | Stop:
     if limits.memory is not None and estimate_clauses(task, questions) * BYTES_PER_CLAUSE > limits.memory:
         search.notes.append(f"about {estimate_clauses(task, questions):,} clauses do not fit in the memory allowed")
         return Stop.MEMORY
-    model = build_order(problem, task, questions, limits.deadline, margin)
+    leaf_literals = limits.options.get("encoding") == "leaves"
+    model = build_order(problem, task, questions, limits.deadline, margin, leaf_literals)
     try:
         encode_limits(model, limits.memory)
     except EncodingTooLarge as large:

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 SOLVERS = ("auto", "g3", "g4", "m22", "mgh", "cadical153", "cadical195")
 ENCODING = Option(
-    str, "order", "order: numeric and subset columns as they are; binary: every test by itself", ("order", "binary")
+    str,
+    "order",
+    "order: numeric and subset columns as they are; leaves: the same with literals of leaves, as published; "
+    "binary: every test by itself",
+    ("order", "leaves", "binary"),
 )
 SOLVER = Option(str, "auto", "which solver of python-sat; auto is g4", SOLVERS)
 MARGIN = Option(
@@ -51,7 +55,7 @@ class MaxSatBackend(ClauseBackend):
         writes=(".wcnf",),
         keeps_memory=True,
         carries=CLAUSES_CARRY,
-        variants=("encoding = binary", "strategy = core"),
+        variants=("encoding = binary", "encoding = leaves", "strategy = core"),
         aliases=("rc2",),
     )
     options: ClassVar[Mapping[str, Option]] = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from treeml.backends.solvers.encodings.perfect.question import PerfectTreeTask
     from treeml.backends.solvers.solve_state import SolveState
 
-ENCODINGS = ("auto", "order", "binary", "complete", "partition")
+ENCODINGS = ("auto", "order", "leaves", "binary", "complete", "partition")
 ANY_TREE = Evidence("no goal")
 FEW_ROWS = 200  # up to this many, all rows are encoded at once
 SWITCH = 9  # depth; `python -m benchmarks.least --calibrate` measures where the two encodings break even
@@ -53,7 +53,8 @@ class SatBackend(ClauseBackend):
         "encoding": Option(
             str,
             "auto",
-            "order: columns as they are; binary: every test by itself; complete, partition: perfect trees",
+            "order: columns as they are; leaves: with literals of leaves; binary: every test by itself; "
+            "complete, partition: perfect trees",
             ENCODINGS,
         ),
         "switch": Option(int, SWITCH, "the depth from which auto uses partition for a perfect tree", low=0),
@@ -134,7 +135,7 @@ def _first(perfect: PerfectTreeTask, encoding: str, options: Mapping[str, Any], 
     from treeml.backends.solvers.encodings.perfect.perfect_search import first_rows
 
     rows = options.get("rows", "auto")
-    few = encoding in ("order", "binary") or len(perfect.bound_groups) <= FEW_ROWS
+    few = encoding in ("order", "leaves", "binary") or len(perfect.bound_groups) <= FEW_ROWS
     return first_rows(perfect, rows == "all" or (rows == "auto" and few), seed)
 
 

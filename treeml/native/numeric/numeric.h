@@ -92,6 +92,11 @@ TREEML_PUBLIC int treeml_numeric_round (treeml_numeric *, double amount);
 TREEML_PUBLIC int treeml_numeric_start (treeml_numeric *, const int32_t *column, const int32_t *cut, const int32_t *yes,
                                         const int32_t *no, int64_t nodes);
 
+/* A tree to go on from while a search runs, to be called within the progress function only. It is checked like any
+   other, is the answer if it is best, and spares the search all trees that are not better. */
+TREEML_PUBLIC int treeml_numeric_propose (treeml_numeric *, const int32_t *column, const int32_t *cut,
+                                          const int32_t *yes, const int32_t *no, int64_t nodes);
+
 /* Options are a table; a name that is not in it is an error. */
 TREEML_PUBLIC int treeml_numeric_set (treeml_numeric *, const char *option, int64_t value);
 TREEML_PUBLIC int treeml_numeric_get (const treeml_numeric *, const char *option, int64_t *value);

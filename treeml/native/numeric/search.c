@@ -468,7 +468,11 @@ static void work (struct node *node, struct numeric_worker *worker) {
     numeric_stop_search (solver, TREEML_MEMORY);
   while (!numeric_stopping (solver)) {
     struct choice choice;
+    if (node->root)
+      numeric_take_proposal (worker);
     lock (node);
+    if (node->root) /* a tree from outside may be better */
+      node->upper = least (node->upper, atomic_load (&solver->best_value));
     const int64_t bound = close_cuts (node);
     if (node->bounds)
       numeric_raise_bound (solver, bound);

@@ -35,6 +35,7 @@ void treeml_numeric_destroy (treeml_numeric *solver) {
     return;
   numeric_release_data (solver);
   numeric_tree_release (&solver->arena, &solver->start);
+  numeric_tree_release (&solver->arena, &solver->proposal);
   numeric_tree_release (&solver->arena, &solver->best);
   lock_destroy (&solver->best_lock);
   memory_release (solver);
@@ -121,6 +122,39 @@ int treeml_numeric_beside (treeml_numeric *solver, int32_t column, int32_t cut, 
   return TREEML_OK;
 }
 
+/* Reads a tree of the caller into kept columns and ranks; without nodes if there is only one tree. */
+static int read_tree (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
+                      const int32_t *no, int64_t nodes, struct numeric_tree *tree) {
+  tree->nodes = 0;
+  if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT,
+                         "a tree needs columns, cuts and children, and must be set after the data");
+  for (int64_t i = 0; i < nodes; i++) {
+    const int split = column[i] >= 0;
+    if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
+      tree->nodes = 0;
+      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the tree is invalid", (long long) i);
+    }
+    /* A constant column sends all rows one way. Any other column does the same with a cut beyond its ends. */
+    int32_t kept = split ? solver->alias[column[i]] : -1, rank = 0;
+    if (split && kept < 0 && !solver->columns)
+      return tree->nodes = 0, TREEML_OK; /* without columns there is only one tree */
+    if (split && kept < 0) {
+      kept = 0;
+      rank = solver->single[column[i]] <= cut[i] ? solver->levels[0] - 1 : -1;
+    } else if (split)
+      rank = rank_of (solver, column[i], cut[i]);
+    const int64_t node = numeric_tree_add (&solver->arena, tree, kept, rank);
+    if (node < 0) {
+      tree->nodes = 0;
+      return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for a tree");
+    }
+    tree->yes[node] = split ? yes[i] : -1;
+    tree->no[node] = split ? no[i] : -1;
+  }
+  return TREEML_OK;
+}
+
 int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
                           const int32_t *no, int64_t nodes) {
   if (!solver)
@@ -128,35 +162,26 @@ int treeml_numeric_start (treeml_numeric *solver, const int32_t *column, const i
   solver->start.nodes = 0;
   if (!nodes)
     return TREEML_OK;
-  if (!column || !cut || !yes || !no || nodes < 0 || !solver->rows)
-    return numeric_fail (solver, TREEML_BAD_ARGUMENT,
-                         "a start tree needs columns, cuts and children, and must be set after the data");
-  if (!numeric_rank_columns (solver, NULL))
+  if (solver->rows && !numeric_rank_columns (solver, NULL))
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for ranks");
-  for (int64_t i = 0; i < nodes; i++) {
-    const int split = column[i] >= 0;
-    if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
-      solver->start.nodes = 0;
-      return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the start tree is invalid", (long long) i);
-    }
-    /* A constant column sends all rows one way. Any other column does the same with a cut beyond its ends. */
-    int32_t kept = split ? solver->alias[column[i]] : -1, rank = 0;
-    if (split && kept < 0 && !solver->columns)
-      return solver->start.nodes = 0, TREEML_OK; /* without columns there is only one tree */
-    if (split && kept < 0) {
-      kept = 0;
-      rank = solver->single[column[i]] <= cut[i] ? solver->levels[0] - 1 : -1;
-    } else if (split)
-      rank = rank_of (solver, column[i], cut[i]);
-    const int64_t node = numeric_tree_add (&solver->arena, &solver->start, kept, rank);
-    if (node < 0) {
-      solver->start.nodes = 0;
-      return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the start");
-    }
-    solver->start.yes[node] = split ? yes[i] : -1;
-    solver->start.no[node] = split ? no[i] : -1;
-  }
-  return TREEML_OK;
+  return read_tree (solver, column, cut, yes, no, nodes, &solver->start);
+}
+
+int treeml_numeric_propose (treeml_numeric *solver, const int32_t *column, const int32_t *cut, const int32_t *yes,
+                            const int32_t *no, int64_t nodes) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (!nodes || solver->ranked < solver->given)
+    return TREEML_OK;
+  return read_tree (solver, column, cut, yes, no, nodes, &solver->proposal);
+}
+
+void numeric_take_proposal (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  if (worker->number || !solver->proposal.nodes) /* proposals come from the thread of worker 0 */
+    return;
+  numeric_offer (worker, &solver->proposal);
+  solver->proposal.nodes = 0;
 }
 
 void treeml_numeric_interrupt (treeml_numeric *solver) {
@@ -439,6 +464,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
   solver->better = solver->best_is_given = 0;
+  solver->proposal.nodes = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }

@@ -92,6 +92,7 @@ struct treeml_numeric {
   double amount; /* the largest amount that the caller adds to losses */
   double error;  /* how far a leaf may be off before the unit is applied, apart from rounding to units */
   struct numeric_tree start;
+  struct numeric_tree proposal; /* of the caller, while a search runs; without nodes if there is none */
 
   treeml_numeric_progress watch;
   void *watch_state;
@@ -250,6 +251,8 @@ void numeric_release_columns (treeml_numeric *);
    memory. */
 int numeric_rank_columns (treeml_numeric *, struct numeric_worker *);
 void numeric_raise_bound (treeml_numeric *, int64_t bound);
+/* Offers the tree that the caller proposed, if there is one. */
+void numeric_take_proposal (struct numeric_worker *);
 
 struct numeric_child;
 struct numeric_worker {

@@ -276,8 +276,7 @@ def _factors(statement: Statement, last: int = 1) -> tuple[int, ...]:
     """A goal outweighs all later ones, as the checkers require it."""
     factors = [last]
     for goal in reversed(statement.goals[1:]):
-        spread = int((goal.matrix.max(axis=1) - goal.matrix.min(axis=1)).sum()) + goal.price * (statement.rows - 1)
-        factors.insert(0, factors[0] * (spread + 1))
+        factors.insert(0, factors[0] * (goal.size + 1))
     if factors[0] >= LIMIT:
         raise refuse("the goals together are too large: their sum reaches 2^53")
     return tuple(factors)
@@ -289,10 +288,9 @@ def _combined(statement: Statement) -> tuple[Any, int]:
     if statement.require is not None:
         amounts.append((statement.require_factor, statement.require))
     matrix: Any = sum(factor * amount.matrix.astype(object) for factor, amount in amounts)
-    price = sum(factor * amount.price for factor, amount in amounts)
-    if int(abs(matrix).max(axis=1).sum()) + price * len(matrix) >= LIMIT:
+    if sum(factor * amount.size for factor, amount in amounts) >= LIMIT:
         raise refuse("the costs are too large: their sum reaches 2^53")
-    return matrix.astype(np.int64), price
+    return matrix.astype(np.int64), sum(factor * amount.price for factor, amount in amounts)
 
 
 def _places(statement: Statement) -> tuple[Any, list[int]]:

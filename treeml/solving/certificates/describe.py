@@ -230,11 +230,10 @@ def amount_of(total: Sum, dataset: Dataset, cells: Cells) -> Amount:
     whole = _whole(exact, scale / unit)
     if used_weight := bool((weights != 1).any()):
         whole = whole * weights[:, None]
-    if int(np.abs(whole.astype(object)).max(axis=1).sum()) + int(price / unit) * dataset.rows >= LIMIT:
+    amount = Amount(whole, int(price / unit), unit, total.constant, lines, weight if used_weight else None)
+    if amount.size >= LIMIT:
         raise refuse("the costs are too large: their sum reaches 2^53")
-    return Amount(
-        whole.astype(np.int64), int(price / unit), unit, total.constant, lines, weight if used_weight else None
-    )
+    return replace(amount, matrix=whole.astype(np.int64))
 
 
 def row_weights(dataset: Dataset, cells: Cells) -> tuple[tuple[str, int] | None, Any]:
@@ -347,6 +346,8 @@ def _squared(
     shifted = [target - middle for target in targets]
     if sum(w * abs(s) for w, s in zip(weights.tolist(), shifted, strict=True)) >= 2**31 or (weights < 0).any():
         raise refuse("the squared loss is too large for the checkers")
+    if sum(weights.tolist()) >= LIMIT:
+        raise refuse("the weights are too large for the checkers")
     rows = [(w, w * s, w * s * s) for w, s in zip(weights.tolist(), shifted, strict=True)]
     if sum(row[2] for row in rows) + int(price) * len(rows) >= LIMIT:
         raise refuse("the squared loss is too large for the checkers")

@@ -27,6 +27,11 @@ class Amount:
     lines: tuple[str, ...]
     weight: tuple[str, int] | None = None
 
+    @property
+    def size(self) -> int:
+        """All costs and prices together, as the checkers bound them: no values of two trees differ by more."""
+        return int(np.abs(self.matrix.astype(object)).sum()) + self.price * len(self.matrix)
+
     def value(self, total: Fraction) -> int:
         """A value of the problem in units; it is whole."""
         units = (total - self.constant) / self.unit

@@ -1,4 +1,4 @@
-"""Problem -> clauses over directions: the order encoding of Shati, Cohen and McIlraith (2021), without leaf literals.
+"""Problem -> clauses over directions: the order encoding of Shati, Cohen and McIlraith (2021).
 
 Nodes t and leaves l are those of the complete tree of the depth, u are groups of equal rows, j what a node can ask.
 
@@ -16,6 +16,10 @@ To minimize a sum of costs over predictions, no literal per row and leaf is need
 sorted into steps; e[u, k] pays for step k, and for every leaf
 
     u on the path to l  ->  e[u, k]  or  g[l, c] for some c cheaper than step k
+
+With `leaf_literals` the clauses are those of the paper: z[u, l] says that u ends in l, by one clause for every step of
+its path and one for all of them, g[l, c] is a literal for every class of which at most one holds, and in the clauses
+above z[u, l] stands for "u on the path to l".
 
 If several sums depend on the predictions, they share literals y[u, c] ("u is predicted c") instead:
 u on the path to l and g[l, c] -> y[u, c], one of y[u, .].
@@ -66,7 +70,12 @@ def estimate_clauses(task: IntegerTask, questions: NodeQuestions) -> int:
 
 
 def build_order(
-    problem: Problem, task: IntegerTask, questions: NodeQuestions, deadline: Deadline = NO_DEADLINE, margin: int = 1
+    problem: Problem,
+    task: IntegerTask,
+    questions: NodeQuestions,
+    deadline: Deadline = NO_DEADLINE,
+    margin: int = 1,
+    leaf_literals: bool = False,
 ) -> OrderModel:
     """The model; raises Unsupported if it cannot express the task, OutOfTime at the deadline."""
     depth = task.depth if questions else 0
@@ -75,8 +84,10 @@ def build_order(
     _write_nodes(model)
     if margin > 1:
         _write_margin(model)
-    _write_labels(model)
     presence = Presence(model)
+    if leaf_literals:
+        model.ends = presence.get()
+    _write_labels(model)
     write_shape(model, presence)
     for rule in task.leaf_rules:
         if rule.some:
@@ -187,10 +198,13 @@ def _write_margin(model: OrderModel) -> None:
 
 def _write_labels(model: OrderModel) -> None:
     classes, leaves, clauses = model.problem.classes, model.nodes.leaves, model.clauses
-    if classes == 2:
+    # A leaf without a class is as good as one with any class, unless something else is said about classes of leaves.
+    some_class = model.ends is None or bool(model.task.leaf_rules or model.task.requirements)
+    if classes == 2 and model.ends is None:
         model.label = np.array(list(clauses.fresh(leaves)), np.int64)
-    elif classes > 2:
+    elif classes >= 2:
         model.label = np.array(list(clauses.fresh(leaves * classes)), np.int64).reshape(leaves, classes)
         for row in model.label.tolist():
-            clauses.add(*row)
+            if some_class:
+                clauses.add(*row)
             clauses.at_most_one(row)

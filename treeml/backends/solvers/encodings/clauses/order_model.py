@@ -53,12 +53,13 @@ class OrderModel:
     side: NDArray[np.int64] = field(init=False)  # nodes x groups
     split: NDArray[np.int64] | None = None  # nodes
     label: NDArray[np.int64] | None = None  # leaves x classes, or leaves if there are two classes
+    ends: NDArray[np.int64] | None = None  # leaves x groups: z, if the clauses about leaves use it
 
     def label_is(self, leaf: int, label: int) -> tuple[int, ...]:
         """The literals that say "the leaf predicts the class": one, or none if there is only one class."""
         if self.problem.classes <= 1 or self.label is None:
             return ()
-        if self.problem.classes == 2:
+        if self.label.ndim == 1:
             return (int(self.label[leaf]) if label else -int(self.label[leaf]),)
         return (int(self.label[leaf, label]),)
 
@@ -88,9 +89,14 @@ class OrderModel:
             return -1
         if self.problem.classes == 1 or self.label is None:
             return 0
-        if self.problem.classes == 2:
+        if self.label.ndim == 1:
             return int(true[self.label[leaf]])
-        return int(np.flatnonzero(true[self.label[leaf]])[0])
+        return int(np.argmax(true[self.label[leaf]]))  # any class if no row needs one
+
+
+def not_in_leaf(model: OrderModel, leaf: int, path: Sequence[tuple[int, bool]]) -> Whole:
+    """groups x literals, one of which holds if the group does not end in the leaf: one with z, else one per step."""
+    return off_path(model, path) if model.ends is None else -model.ends[leaf][:, None]
 
 
 def off_path(model: OrderModel, path: Sequence[tuple[int, bool]]) -> Whole:

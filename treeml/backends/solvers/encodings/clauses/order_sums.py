@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.solvers.encodings.clauses.order_model import AtMost, OrderModel, Terms, off_path
+from treeml.backends.solvers.encodings.clauses.order_model import AtMost, OrderModel, Terms, not_in_leaf, off_path
 from treeml.backends.task.integer_task import Form, parts_of
 from treeml.backends.task.unsupported import Unsupported
 
@@ -87,7 +87,7 @@ class Quantities:
                 clauses.add(*row)
                 clauses.at_most_one(row)
         for leaf, path in enumerate(model.nodes.paths):
-            away = off_path(model, path)
+            away = not_in_leaf(model, leaf, path)
             for label in range(classes):
                 negated = np.array([[-literal for literal in model.label_is(leaf, label)]] * groups, np.int64)
                 wanted = (made if label else -made) if classes == 2 else made[:, label]
@@ -113,7 +113,7 @@ class Quantities:
                 members.append(group)
                 literals.append(literal)
         for leaf, path in enumerate(model.nodes.paths):
-            away = off_path(model, path)
+            away = not_in_leaf(model, leaf, path)
             for cheap, (members, literals) in by_cheap.items():
                 allowed = [literal for label in cheap for literal in model.label_is(leaf, label)]
                 block = np.concatenate(

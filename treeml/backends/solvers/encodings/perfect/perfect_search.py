@@ -68,7 +68,8 @@ def build(perfect: PerfectTreeTask, encoding: str, groups: Sequence[int], deadli
     if encoding == "partition":
         return PartitionModel(perfect, groups, deadline)
     part = perfect.restricted(groups)
-    model = build_order(part, read_problem(part), read_questions(part, binary=encoding == "binary"), deadline)
+    questions = read_questions(part, binary=encoding == "binary")
+    model = build_order(part, read_problem(part), questions, deadline, leaf_literals=encoding == "leaves")
     encode_limits(model, None)
     return model
 
