@@ -37,6 +37,9 @@ BUILT_IN: Mapping[str, str] = {
 }
 
 
+PICTURES = ("text", "dot", "svg", "json", "png", "pdf", "html")  # hold whatever a tree holds
+
+
 def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None) -> str | bytes:
     """A tree or a forest in the named form: text, or bytes for a form that is not text, such as ONNX.
 
@@ -64,11 +67,11 @@ def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None
         return found.write_rows(model, ShownRows(row, data))
     if isinstance(model, Tree):
         dated = next((field.name for field in model.fields if field.type in CALENDAR), None)
-        if form not in ("text", "dot", "svg", "json") and dated is not None:
+        if form not in PICTURES and dated is not None:
             title = f"the form `{form}` compares numbers and labels, and `{dated}` holds dates or times"
             helps = ("`json`, `text`, `dot` and `svg` hold them",)
             raise DataError(Diagnostic("D492", title, place=form, helps=helps))
-        if form not in ("text", "dot", "svg", "json") and any(leaf.slopes for leaf in model.leaves):
+        if form not in PICTURES and any(leaf.slopes for leaf in model.leaves):
             raise DataError(
                 Diagnostic(
                     "D492",
