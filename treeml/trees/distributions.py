@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import number_of
 from treeml.data.table import label_text
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, TreeTest, number_text, rounded_text
 from treeml.trees.routing import Inputs, Values, read_inputs, route, side_numbers
@@ -147,7 +148,7 @@ def _of_numbers(
 ) -> Spread:
     """A histogram in which the threshold is the border of two bars; missing values are a bar at the right end."""
     known = values[~missing]
-    cut = float(test.values[0])
+    cut = float(number_of(test.values[0]))
     low = min(float(known.min()), cut) if len(known) else cut
     high = max(float(known.max()), cut) if len(known) else cut
     size = (high - low) / BINS or 1.0
@@ -247,8 +248,10 @@ def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, fl
         return None
     counts, _ = np.histogram(values, bins=BINS, range=reach)
     place = (leaf.prediction - low) / (high - low) * BINS
+    # A linear leaf predicts a number of its own for each row.
+    cuts = () if leaf.slopes else (min(max(place, 0.0), float(BINS)),)
     bars = tuple(Bar("", (int(count),)) for count in counts)
-    return Spread(bars, (min(max(place, 0.0), float(BINS)),), ((0.0, _short(low)), (float(BINS), _short(high))))
+    return Spread(bars, cuts, ((0.0, _short(low)), (float(BINS), _short(high))))
 
 
 def _short(value: float) -> str:
