@@ -145,3 +145,11 @@ def test_python_refuses_other_models() -> None:
 def test_solvers_of_models_refuse_it() -> None:
     with pytest.raises(SpecError, match="computes from the rows"):
         tml.parse(TEXT.format(1) + "leaves linear(u)").solve(rows_of(0), backend="cpsat")
+
+
+def test_a_proof_states_the_rounding_of_floating_point() -> None:
+    for backend in ("native", "oracle"):
+        result = tml.parse(TEXT.format(1) + "leaves linear(u)").solve(rows_of(0), backend=backend)
+        assert result.is_optimal
+        assert 0 < result.tolerance < 1e-8
+        assert "recomputed from the rows in floating point" in str(result)

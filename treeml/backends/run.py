@@ -20,6 +20,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
+from treeml.problem.terms import Custom
 from treeml.problem.tree import Leaf, Node, Split
 
 
@@ -47,7 +48,7 @@ def run(
         raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = without_equal_sides(plan.problem, checked(plan, answer, start))
+    answer = without_equal_sides(plan.problem, checked(plan, _with_rounding(plan.problem, answer), start))
     answer = no_more_than_shown(plan.problem, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
@@ -156,6 +157,14 @@ def _is_answer(problem: Problem, tree: Node) -> bool:
         return False
     routed = Routed(problem, tree)
     return _empty_leaf(routed) is None and _broken_bound(routed) is None
+
+
+def _with_rounding(problem: Problem, answer: Answer) -> Answer:
+    """The answer, whose tolerance includes the rounding of goals that are computed in floating point."""
+    custom = [term for goal in problem.goals for _, term in goal.sum.parts if isinstance(term, Custom)]
+    # Both the tree and the best one may be off by it.
+    rounding = 2 * sum((term.rounding for term in custom), Fraction(0))
+    return replace(answer, tolerance=answer.tolerance + rounding) if rounding else answer
 
 
 def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:

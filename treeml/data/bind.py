@@ -107,7 +107,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         raise DataError(_in_order(mistakes))
     if spec.linear is not None:
         dataset = replace(dataset, linear=_linear(spec.linear, roles.linear, dataset))
-        notes.append("the linear models of leaves are computed in floating point, to about nine digits")
+        notes.append("the linear models of leaves are computed in floating point")
     more = spec_checks.remarks(dataset, roles.uses)
     return replace(dataset, notes=(*notes, *more)) if more or spec.linear is not None else dataset
 

@@ -68,3 +68,11 @@ def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     rest = right - left @ slopes
     loss = float(rest @ rest) + price * float(slopes @ slopes)
     return LeafLine(mean - float(middle @ slopes), tuple((slopes / columns.spread).tolist()), loss)
+
+
+def squares_around_mean(columns: LinearColumns) -> float:
+    """The loss of one leaf that predicts a constant."""
+    if not columns.weight.any():
+        return 0.0
+    rest = columns.target - np.average(columns.target, weights=columns.weight)
+    return float(columns.weight @ rest**2)

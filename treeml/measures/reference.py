@@ -98,8 +98,9 @@ constants are equally good, the median and the quantile are the lowest of them t
 With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or of
 all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
 weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
-computed in floating point, so a proof holds up to about nine digits. `native` and `oracle` take it, alone or with a
-price on leaves or tests. `mse`, `rmse`, `r2` and `mean_absolute_error` can be reported, and do not count the ridge.""",
+computed in floating point, so a proof states a tolerance: ten digits of the squares around the mean. `native` and
+`oracle` take it, alone or with a price on leaves or tests. `mse`, `rmse`, `r2` and `mean_absolute_error` can be
+reported, and do not count the ridge.""",
     "survival": """\
 With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
 (0, false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.data.linear import LinearColumns, fitted
+from treeml.data.linear import LinearColumns, fitted, squares_around_mean
 from treeml.problem.terms import StoredCost
 
 if TYPE_CHECKING:
     from treeml.problem.arrays import Rows
+
+PRECISION = 1e-10
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -22,6 +24,11 @@ class LinearCost(StoredCost):
 
     def __call__(self, rows: Rows) -> float:
         return fitted(self.columns, rows).loss
+
+    @property
+    def rounding(self) -> float:
+        """A share of the squares without any model: they bound what is added up, and errors of slopes count squared."""
+        return PRECISION * squares_around_mean(self.columns)
 
     def restricted(self, rows: Rows) -> LinearCost:
         return LinearCost(self.columns.at(rows))

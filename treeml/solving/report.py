@@ -109,8 +109,16 @@ def _headline(result: Result) -> str:
     if result.forest is not None:
         lines.append(f"{'forest':<10} {len(result.forest.trees)} trees by {result.forest.criterion}")
     if result.tree is not None or result.forest is not None:
-        lines.append(f"{'verified':<10} {'yes, recomputed exactly from the rows' if result.verified else 'NO'}")
+        lines.append(f"{'verified':<10} {_how_verified(result)}")
     return "\n".join(lines)
+
+
+def _how_verified(result: Result) -> str:
+    if not result.verified:
+        return "NO"
+    if result.spec is not None and (result.spec.linear is not None or result.spec.observed is not None):
+        return "yes, recomputed from the rows in floating point"
+    return "yes, recomputed exactly from the rows"
 
 
 def _tree(result: Result) -> str:

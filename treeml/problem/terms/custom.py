@@ -29,6 +29,11 @@ class Custom(Term):
     def value(self, routed: Routed) -> Fraction:
         return sum((Fraction(self.function(rows)) for _, _, rows in routed.leaves), Fraction(0))
 
+    @property
+    def rounding(self) -> Fraction:
+        """How far a value may be off from that of exact arithmetic; what a user's function returns counts as exact."""
+        return Fraction(self.function.rounding) if isinstance(self.function, StoredCost) else Fraction(0)
+
     def recurrence(self) -> type[Recurrence]:
         return CustomRecurrence
 
@@ -63,6 +68,11 @@ class StoredCost:
 
     def __call__(self, rows: Rows) -> float:
         raise NotImplementedError
+
+    @property
+    def rounding(self) -> float:
+        """How far the sum over the leaves of a tree may be off because the cost is computed in floating point."""
+        return 0.0
 
     def restricted(self, rows: Rows) -> Self:
         """The same cost where these rows are numbered from 0."""
