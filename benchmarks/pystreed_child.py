@@ -1,12 +1,13 @@
 """Fair trees by pystreed, in its own interpreter: `python pystreed_child.py rows.csv TASK LIMIT DEPTH SECONDS`.
 
 Any Python with pystreed can run this file, which prints one line of JSON. The first column of the rows is the class,
-the second the sensitive group. Very short fits are repeated for a quarter of a second, and the fastest counts.
+the second the sensitive group. Seconds are those of the processor. Very short fits are repeated for a quarter of a
+second, and the fastest counts.
 """
 
 import json
 import sys
-from time import perf_counter
+from time import perf_counter, process_time
 
 WHILE = 0.25
 
@@ -26,16 +27,16 @@ def main(path: str, task: str, limit: str, depth: str, seconds: str) -> None:
             max_depth=int(depth),
             time_limit=float(seconds),
         )
-        began = perf_counter()
+        began, wall = process_time(), perf_counter()
         model.fit(table, actual)
-        taken = perf_counter() - began
+        taken = process_time() - began
+        proved = perf_counter() - wall < float(seconds)
         best, spent = min(best, taken), spent + taken
     predicted = np.asarray(model.predict(table)).ravel()
     group = table[:, 0] == 1
     among = actual == 1 if task == "equality-of-opportunity" else np.ones(len(actual), dtype=bool)
     rates = [float(predicted[among & side].mean()) for side in (group, ~group)]
     errors = int((predicted != actual).sum())
-    proved = best < float(seconds)
     print("\n" + json.dumps({"errors": errors, "gap": abs(rates[0] - rates[1]), "seconds": best, "proved": proved}))
 
 

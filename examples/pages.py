@@ -4,7 +4,7 @@ The page of a case shows its text and code cells, its spec, and its figure. The 
 draws their trees.
 
 `mkdocs.yml` names this file as a hook, so the pages are generated when the site is built. `python examples/pages.py`
-runs every case once and regenerates every figure.
+runs every case once and regenerates every figure, those of docs/pictures.md included.
 """
 
 from __future__ import annotations
@@ -66,6 +66,22 @@ def gallery() -> Iterator[tuple[str, str]]:
     yield "gallery.md", "\n\n".join(parts) + "\n"
 
 
+def pictures() -> Iterator[tuple[str, str]]:
+    """The names and contents of the pictures on docs/pictures.md."""
+    import polars as pl
+
+    import treeml as tml
+
+    heart = pl.read_csv(CASES.parent / "plain" / "heart.csv")
+    tree = tml.parse("predict disease maximize accuracy require depth <= 2").solve(heart).tree
+    yield "rows.svg", tree.to_svg(row=heart.row(3, named=True), data=heart)
+    spec = 'predict disease is "yes" maximize accuracy require recall("yes") >= 0.98 require depth <= 2'
+    yield "against.svg", tml.parse(spec).solve(heart).tree.to_svg()
+    hours = pl.read_csv(CASES / "demand.csv")
+    tree = tml.parse("predict bikes minimize squared_loss require depth <= 2").solve(hours).tree
+    yield "numbers.svg", tree.to_svg(data=hours)
+
+
 def on_files(files: Any, config: Any) -> Any:
     """A hook of mkdocs: adds the pages and figures to the files of the site."""
     from mkdocs.structure.files import File
@@ -84,3 +100,5 @@ def on_files(files: Any, config: Any) -> Any:
 if __name__ == "__main__":
     for each in NAMES:
         runpy.run_path(str(CASES / f"{each}.py"))
+    for name, content in pictures():
+        (CASES.parents[1] / "docs" / "pictures" / name).write_text(content, encoding="utf-8")

@@ -164,7 +164,7 @@ def test_a_fault_is_made_smaller_and_can_be_shown_again(tmp_path: Path) -> None:
         value = Fraction(1 if "leaves" in world.text() and world.rows > 2 else 0)
         return [AttackClaim(name, "solved", "optimal", (value,), within=seconds) for name, seconds in runs]
 
-    (found,) = faults(world, lie(world, [("oracle", 5.0)]), truth(world))
+    (found,) = faults(world, lie(world, [("oracle", 300.0)]), truth(world))
     small = shrunk(found, lambda smaller, runs: faults(smaller, lie(smaller, runs), truth(smaller)))
     assert small.world.rows == 3
     assert [str(required) for required in small.world.requirements] == ["leaves <= 9"]

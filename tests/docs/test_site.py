@@ -52,6 +52,17 @@ def test_the_gallery_shows_trees_that_are_proved() -> None:
         assert f"]({name})" in page
 
 
+def test_the_pictures_of_the_page_on_pictures_are_those_of_today() -> None:
+    from xml.etree import ElementTree
+
+    pages: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "pages.py"))
+    page = (ROOT / "docs" / "pictures.md").read_text(encoding="utf-8")
+    for name, content in pages["pictures"]():
+        kept = (ROOT / "docs" / "pictures" / name).read_text(encoding="utf-8")
+        assert list(ElementTree.fromstring(kept).itertext()) == list(ElementTree.fromstring(content).itertext())
+        assert f"](pictures/{name})" in page
+
+
 def test_the_picture_of_the_first_example_shows_its_tests() -> None:
     drawn = (ROOT / "docs" / "plain.svg").read_text(encoding="utf-8")
     readme = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ from treeml.backends.claims import Evidence, UnfoundedClaim
 from treeml.backends.contract import Answer, Deadline, Limits, Refusal, Status, Stop
 from treeml.backends.native import repricing
 from treeml.backends.oracle.backend import OracleBackend
+from treeml.backends.registry import get
 from treeml.backends.task.integer_task import form_range
 from treeml.backends.task.read_problem import read_problem
 from treeml.forests.column_generation import Generated, GenerationSettings, PricedTrees, Restricted, generate
@@ -54,6 +55,36 @@ def test_requirements_on_trees_hold_in_forests_of_every_back_end(backend: str) -
     result = tml.Model.parse(text + backend).solve(x, np.array(["0", "1"])[y])
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(9 / 25, abs=1e-6)
+
+
+@pytest.mark.parametrize("backend", [*PRICED[:-2], "mip(solver = scip)"])
+@pytest.mark.parametrize(
+    ("required", "best"),
+    [
+        ("require accuracy >= 60%", 1 / 3),
+        ('require recall("1") >= 50%', 3 / 10),
+        ('require rate(predicted = "1") >= 20%', 1 / 3),
+        ("require accuracy >= 60% require leaves <= 3", 1 / 10),
+    ],
+)
+def test_requirements_inside_a_forest_are_proved_by_every_back_end(
+    required: str, best: float, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the last case HiGHS called a tree optimal that it rounded away: prices with fewer digits settle it."""
+    name, solves = backend.partition("(")[0], []
+    solver = type(get(name))
+    plain = solver.solve
+    monkeypatch.setattr(solver, "solve", lambda self, *rest: solves.append(name) or plain(self, *rest))
+    x, y = world(3, rows=14)
+    text = f"require depth <= 2 {required} ensemble by lpboost(penalty = 0.2) maximize margin solve with {backend}"
+    result = tml.Model.parse(text).solve(x, np.array(["0", "1"])[y])
+    assert result.verified
+    assert result.objective == pytest.approx(best, abs=1e-6)
+    assert solves
+    if "scip" not in backend:  # SCIP settles one of the cases only with prices that leave a gap of 2e-6
+        assert result.status is Status.OPTIMAL
+    assert result.bound is not None
+    assert result.bound <= best + 1e-5
 
 
 @pytest.mark.parametrize("name", ["lpboost", "mdboost"])

@@ -242,3 +242,13 @@ error[S104]: a comparison is written `=`, not `==`
   |                ^^ write `=`
   |"""
     )
+
+
+def test_signs_and_blanks_without_end_are_answered():
+    """A pattern that backtracks would never come to an end."""
+    from treeml.lang.borrowed_words import spaced_names, translated
+
+    for line in ("predict a" + "=" * 50 + "!", "column a" + ":" * 50 + " !", "features a" + "<>" * 25 + "!"):
+        assert translated(line) is None
+        assert not list(spaced_names(line))
+    assert translated("minimize " + " " * 280) is None

@@ -15,6 +15,7 @@ from browser import Browser, found
 from click.testing import CliRunner
 
 from treeml.cli.main import treeml
+from treeml.export import export
 from treeml.studies.page.colors import colored
 from treeml.studies.page.write import read_result, write_page
 from treeml.trees.forest import Forest
@@ -349,6 +350,59 @@ def test_a_leaf_against_its_majority_and_the_slack_of_requirements(tmp_path: Pat
     assert len(bars) == 3
     assert bars[1].endswith(f"limit <= 2, slack {2 - tree.depth}")
     assert browser.errors == []
+
+
+FAN = """data "rows.csv"
+predict y
+binarize color by branches
+minimize errors
+require depth <= 1
+solve with oracle
+"""
+
+
+def test_a_node_with_one_branch_for_each_level(tmp_path: Path, browser: Browser) -> None:
+    rows = [("red", "a"), ("green", "b"), ("blue", "c"), ("white", "a"), ("red", "a"), ("", "b")]
+    (tmp_path / "rows.csv").write_text("color,y\n" + "\n".join(",".join(row) for row in rows * 2) + "\n")
+    (tmp_path / "spec.tml").write_text(FAN.replace("predict y", "predict y\ncolumn color : category, missing separate"))
+    run("solve", tmp_path / "spec.tml", "-o", tmp_path / "result.json", "-q")
+    run("report", tmp_path / "result.json", "-o", tmp_path / "page.html")
+    tree = Tree.read(tmp_path / "result.json")
+    sides = tree.sides(tree.root)
+    assert len(sides) == 5
+    browser.open(tmp_path / "page.html", 1400)
+    assert browser.run("document.querySelectorAll('#picture .node').length") == 6
+    drawn = browser.run("[...document.querySelectorAll('#picture .answer')].map((each) => each.textContent)")
+    assert drawn == [side.short for side in sides]
+    found = browser.run(f"{json.dumps([{'color': color} for color, _ in rows])}.map({ANSWER})")
+    assert [said for _, said in found] == [label for _, label in rows]
+    assert browser.errors == []
+
+
+LINEAR = """data "rows.csv"
+predict y
+minimize squared_loss
+require depth <= 1
+leaves linear(x)
+"""
+
+
+def test_linear_leaves_ask_for_their_columns(tmp_path: Path, browser: Browser) -> None:
+    rows = [(x, z, 3 * x + 1 if z == "a" else 40 - 2 * x) for x in range(1, 9) for z in "ab"]
+    (tmp_path / "rows.csv").write_text("x,z,y\n" + "\n".join(f"{x},{z},{y}" for x, z, y in rows) + "\n")
+    (tmp_path / "spec.tml").write_text(LINEAR)
+    run("solve", tmp_path / "spec.tml", "-o", tmp_path / "result.json", "-q")
+    run("report", tmp_path / "result.json", "-o", tmp_path / "page.html")
+    tree = Tree.read(tmp_path / "result.json")
+    browser.open(tmp_path / "page.html", 1400)
+    assert " * x" in browser.run("document.getElementById('picture').textContent")
+    found = browser.run(f"{json.dumps([{'x': str(x), 'z': z} for x, z, _ in rows])}.map({ANSWER})")
+    predicted = tree.predict([{"x": x, "z": z} for x, z, _ in rows]).tolist()
+    assert [float(said) for _, said in found] == pytest.approx(predicted, rel=1e-5)
+    assert browser.run("document.getElementById('what-if').hidden")
+    assert browser.errors == []
+    assert export(tree, "png")[:4] == b"\x89PNG"
+    assert "<svg" in export(tree, "html", data=[{"x": x, "z": z, "y": y} for x, z, y in rows])
 
 
 TEXTS_INSIDE = """[...document.querySelectorAll('.plot')].every((plot) => {

@@ -48,6 +48,16 @@ def test_a_sample_gives_a_verified_tree_and_no_claim() -> None:
 
 
 @pytest.mark.usefixtures("small_samples")
+def test_a_run_that_is_late_already_still_has_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "_LEAST", 60.0)  # a small sample ends long before that
+    values, target = rows(4000)
+    model = tml.parse("minimize errors require depth <= 2")
+    result = pipeline.solve(model, values, target, RunOptions(within=1.0, begun=time.monotonic() - 5))
+    assert result.tree is not None
+    assert result.tree.depth == 2
+
+
+@pytest.mark.usefixtures("small_samples")
 def test_requirements_that_fail_on_all_rows_lead_to_the_whole_search() -> None:
     values, target = rows(2000)
     best = tml.parse("minimize errors require depth <= 2").solve(values, target, backend="native").objective

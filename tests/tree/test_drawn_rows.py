@@ -336,6 +336,10 @@ def test_no_part_of_a_drawing_leaves_its_box(seed: int) -> None:
         frames.append(frame)
         assert all(inside(part, frame) for part in parts)
         assert inside(frame, (0, 0, width, height))
+    for text in drawing.iter(f"{SVG}text"):
+        if text.get("text-anchor") == "start":
+            # In units of the layout, which are generous.
+            assert float(text.attrib["x"]) + len(text.text or "") * 6.1 <= width
     for place, one in enumerate(frames):
         for other in frames[:place]:
             apart = one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]

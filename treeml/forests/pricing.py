@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.claims import Evidence, Proof
-from treeml.backends.contract import Backend, Deadline, Limits, Refusal
+from treeml.backends.contract import Backend, Deadline, Limits, Refusal, Stop
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import checked, run
 from treeml.forests.best_tree import BestTree, BestTreeSolver, best_tree
@@ -48,6 +48,10 @@ class TooFine(Exception):
     def __init__(self, refusals: Sequence[Refusal]) -> None:
         super().__init__()
         self.refusals = refusals
+
+
+class Inexact(Exception):
+    """The back-end solved the problem but could not prove its answer, because its prices have too many digits."""
 
 
 class NoTree(Exception):
@@ -99,6 +103,8 @@ class TreePricing:
                     said = [_refused(self.backend.name, refusal.because) for refusal in refused.refusals]
                     raise RefusedError(said) from None
                 self.scale //= COARSER
+            except Inexact:
+                self.scale //= COARSER
 
     def finer(self) -> bool:
         """Give prices more digits, because rounding is all that keeps the bound from the value; False: there are none.
@@ -131,6 +137,8 @@ class TreePricing:
                 return PricedTrees(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
         self.calls += 1
+        if best.stop is Stop.FAILED and self.scale > COARSEST:
+            raise Inexact
         if best.infeasible:
             if trees or self.last is not None:
                 raise BackendError(_contradicted(self.backend.name, "there is no tree", "but one is known"))

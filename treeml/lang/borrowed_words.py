@@ -26,7 +26,7 @@ class Translation:
 
 def translated(line: str) -> Translation | None:
     """The statements that say what the line says, if it is one that other tools write."""
-    if len(line) > MOST_OF_A_LINE:
+    if len(line) > MOST_OF_A_LINE or re.search(r"\s{20}", line):  # long runs of blanks make matching slow
         return None
     return _joined_requirements(line) or _conditions_joined_inside(line) or _by_rule(line) or _several_options(line)
 
@@ -84,7 +84,7 @@ def _conditions_joined_inside(line: str) -> Translation | None:
 
 def _several_options(line: str) -> Translation | None:
     """`max_depth=3, min_sup=5`: options of one call."""
-    parts = [_by_rule(part) for part in re.split(r"\s*,\s*", line)]
+    parts = [_by_rule(part.strip()) for part in line.split(",")] if "," in line else []
     if len(parts) < 2 or any(part is None for part in parts):
         return None
     found = [part for part in parts if part is not None]
@@ -104,7 +104,7 @@ _ENDS = {
     "binarize": re.compile(r",|\b(?:by|at)\b|#|$"),
 }
 _END = re.compile(r",|\bexcept\b|#|$")
-_SPACED = re.compile(r"[^\W\d](?:[\w ()/%.$&'+²³°-]|(?<! )[:=<>]+(?! ))*[\w)%$²³°]")
+_SPACED = re.compile(r"[^\W\d](?:[\w ()/%.$&'+²³°-]|(?<! )[:=<>](?! ))*[\w)%$²³°]")
 MOST_OF_A_NAME = 60
 
 

@@ -283,7 +283,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "numbers",
             "value",
             "losses",
-            "the trees with the least `mse` are those with the least `rmse`",
+            "the trees with the least `mse` are those with the least `rmse`; for `rmse <= 5`, write `mse <= 25`",
         ),
         Measure(
             "survival_loss",

@@ -32,6 +32,7 @@ _TIMED = 1 << 15  # values on which the time to make tests is measured
 _SECONDS_PER_ROW = 1.5e-6  # to raise and verify a tree, on a busy machine
 _SHARE_OF_BUILDING = 0.3  # verifying a tree takes at most this share of the time in which the rows were read and tested
 _SHARE_OF_LIMIT = 0.25
+_LEAST = 0.3  # seconds for the search of the first sample
 
 Verified = Callable[[Answer, Chosen, Dataset, Request, Clock], Result]
 
@@ -100,7 +101,8 @@ def best_of_samples(
         kept = time_to_verify(dataset.rows, started - begun, request.spec.within)
         limits = request.limits(begun, chosen.method, kept)
         end = min(limits.deadline.at, deadline)
-        part = Deadline(end if best else started + (end - started) / 2)
+        # The first sample has a moment even if reading took all the time: a late tree is better than none.
+        part = Deadline(end if best else max(started + (end - started) / 2, monotonic() + _LEAST))
         answer = run(chosen.plan, replace(limits, deadline=part), None, _without_bounds(on_progress))
         if answer.tree is not None:
             found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), size, verified)

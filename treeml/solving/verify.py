@@ -245,7 +245,9 @@ def _measures(
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
-            if use.measure in MEANS:
+    if dataset.linear is None:  # the loss of linear leaves includes their ridge
+        for use, value in values.items():
+            if value is not None and use.measure in MEANS:
                 mean = f"mean {use.text or written(use)}" if use.arguments else MEANS[use.measure]
                 measures.setdefault(mean, value / _total_weight(dataset))
     return measures

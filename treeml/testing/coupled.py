@@ -210,9 +210,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in asked.backend or ["native"]:
         tally = FuzzTally()
         seeds = iter(range(asked.seed, asked.seed + asked.cases))
-        for found in fuzz(registry.get(name), seeds, tally=tally, make=coupled_problem):
-            wrong += 1
-            sys.stdout.write(f"{name}: seed {found.seed}: {found.reason}\n  {store(found, asked.into)}\n")
+        try:
+            for found in fuzz(registry.get(name), seeds, tally=tally, make=coupled_problem):
+                wrong += 1
+                sys.stdout.write(f"{name}: seed {found.seed}: {found.reason}\n  {store(found, asked.into)}\n")
+                sys.stdout.flush()
+        except KeyboardInterrupt:
+            sys.stdout.write(f"{name}: stopped by Ctrl-C\n")
         sys.stdout.write(f"{name}: {tally.tried} problems, {tally.taken} taken, {tally.refused} refused\n")
     return 1 if wrong else 0
 

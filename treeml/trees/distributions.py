@@ -247,8 +247,10 @@ def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, fl
         return None
     counts, _ = np.histogram(values, bins=BINS, range=reach)
     place = (leaf.prediction - low) / (high - low) * BINS
+    # A linear leaf predicts a number of its own for each row.
+    cuts = () if leaf.slopes else (min(max(place, 0.0), float(BINS)),)
     bars = tuple(Bar("", (int(count),)) for count in counts)
-    return Spread(bars, (min(max(place, 0.0), float(BINS)),), ((0.0, _short(low)), (float(BINS), _short(high))))
+    return Spread(bars, cuts, ((0.0, _short(low)), (float(BINS), _short(high))))
 
 
 def _short(value: float) -> str:

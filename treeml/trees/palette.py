@@ -43,7 +43,7 @@ def leaf_tint(tree: TreeData, leaf: TreeLeaf) -> str:
         return TINTS[number % len(TINTS)]
     values = [other.prediction for other in tree.leaves]
     low, high = min(values), max(values)
-    share = 0.5 if high == low else (leaf.prediction - low) / (high - low)
+    share = 0.5 if high == low or leaf.slopes else (leaf.prediction - low) / (high - low)
     return mixed(FULL_NUMBER, PALE_NUMBER, share)
 
 

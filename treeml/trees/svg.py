@@ -93,7 +93,7 @@ def draw_svg(tree: TreeData, view: View = PLAIN) -> str:
     """The tree as a drawing: a heading with the target and its classes, then boxes, with a bar in leaves."""
     boxes = _boxes(tree, view)
     middles, whole = _middles(boxes)
-    across = max(whole, LEAST_WIDTH)
+    across = max(whole, LEAST_WIDTH, *(_Line(text, SMALL).width for text, _ in _remarks(tree, view)))
     heading, top = _heading(tree, view, across)
     tops = _tops(boxes, top)
     shift = GAP + (across - whole) / 2
@@ -245,7 +245,7 @@ def _legend(tree: TreeData) -> Iterator[tuple[str, str]]:
             yield class_color(number), shown(label_text(label), 24)
         if len(tree.classes) > MOST_IN_LEGEND:
             yield "", f"and {len(tree.classes) - MOST_IN_LEGEND} more"
-    elif tree.task == "numbers" and len(tree.leaves) > 1:
+    elif tree.task == "numbers" and len(tree.leaves) > 1 and not any(leaf.slopes for leaf in tree.leaves):
         values = [leaf.prediction for leaf in tree.leaves]
         if tree.predicted != tree.target:
             yield "", shown(tree.predicted, 40)
@@ -268,10 +268,8 @@ def _remarks(tree: TreeData, view: View) -> Iterator[tuple[str, str]]:
             yield f"bars: {counted} by value; dashed: where the tree splits them", INK
         else:
             limits = f"{rounded_text(reach[0])} to {rounded_text(reach[1])}"
-            yield (
-                f"dots: {counted}, from {limits} upwards; red: mean of each side; dashed: where the tree splits them",
-                INK,
-            )
+            yield f"dots: {counted}, from {limits} upwards; red: mean of each side", INK
+            yield "dashed: where the tree splits the rows, and in leaves the prediction", INK
 
 
 def _text_at(x: float, y: float, line: _Line, anchor: str) -> str:

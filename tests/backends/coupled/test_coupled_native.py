@@ -67,6 +67,11 @@ def test_random_problems_agree_with_the_oracle() -> None:
     assert (tally.taken, tally.refused) == (150, 0)
 
 
+def test_the_fuzzer_says_how_many_problems_there_were(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--cases", "5", "--seed", "70"]) == 0
+    assert capsys.readouterr().out == "native: 5 problems, 5 taken, 0 refused\n"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 6000, 100))
 def test_many_random_problems_agree_with_the_oracle(seed: int) -> None:

@@ -11,7 +11,7 @@ static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pa
   sums->channels = worker->rows->channels;
   if (with_pairs)
     sums->real = arena_allocate (arena, channels * (size_t) shape->padded * stride + 64, sizeof *sums->real);
-  sums->real_test = arena_allocate (arena, channels * stride + 64, sizeof *sums->real_test);
+  sums->real_test = arena_allocate (arena, (channels + 1) * stride + 64, sizeof *sums->real_test);
   sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
   if (worker->rows->packed && with_pairs) {
     sums->whole = arena_allocate (arena, 2 * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
@@ -110,8 +110,7 @@ static int64_t leaf (const struct worker *worker, const struct subproblem *probl
 }
 
 /* Returns 0 if the search was stopped in between; the sums are then incomplete. */
-static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, const double *moment,
-                     struct cell_sums *sums) {
+static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
   enum { piece = 64 };
   const struct rows *rows = worker->rows;
   const int32_t tests = rows->shape.tests;
@@ -128,7 +127,7 @@ static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, c
     const int32_t here = count - first < piece ? count - first : piece;
     for (int64_t from = 0; from < tests; from += lines) {
       const int64_t to = smaller (from + lines, tests);
-      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, moment,
+      worker->cells->add_moments (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->moment,
                                   rows->channels, sums, worker->workspace, (int32_t) from, (int32_t) to);
       worker->work += (to - from) * rows->shape.stride * (here + 16) / 16;
       if (poll_search (worker))
@@ -144,18 +143,25 @@ static int add_rows (struct worker *worker, const int32_t *ids, int32_t count, c
   return 1;
 }
 
+/* The squares of the rows that pass each test, behind the channels. */
+static double *test_squares (const struct worker *worker, const struct subproblem *problem) {
+  return problem->sums.real_test + (int64_t) worker->rows->channels * worker->rows->shape.stride;
+}
+
+static void add_tests (struct worker *worker, const struct subproblem *problem, const double *numbers,
+                       int64_t number_stride, double *to) {
+  const struct rows *rows = worker->rows;
+  memset (to, 0, (size_t) rows->shape.stride * sizeof *to);
+  worker->cells->add_tests (&rows->shape, rows->row_bits, rows->row_bytes, problem->ids, problem->start[1], numbers,
+                            number_stride, to);
+}
+
 static void sums (struct worker *worker, struct subproblem *problem) {
   const struct rows *rows = worker->rows;
-  const int32_t tests = rows->shape.tests, channels = rows->channels;
-  memset (problem->sums.real_test, 0, (size_t) channels * (size_t) rows->shape.stride * sizeof (double));
-  for (int32_t i = 0; i < problem->start[1]; i++) {
-    const uint8_t *row = rows->row_bits + problem->ids[i] * rows->row_bytes;
-    const double *moment = rows->moment + (int64_t) problem->ids[i] * channels;
-    for (int32_t test = 0; test < tests; test++)
-      if (row[test >> 3] >> (test & 7) & 1)
-        for (int32_t channel = 0; channel < channels; channel++)
-          problem->sums.real_test[(int64_t) channel * rows->shape.stride + test] += moment[channel];
-  }
+  for (int32_t channel = 0; channel < rows->channels; channel++)
+    add_tests (worker, problem, rows->moment + channel, rows->channels,
+               problem->sums.real_test + (int64_t) channel * rows->shape.stride);
+  add_tests (worker, problem, rows->square, 1, test_squares (worker, problem));
 }
 
 static double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
@@ -207,21 +213,24 @@ static int idle (const struct worker *worker, const struct subproblem *problem, 
 }
 
 /* Returns 0 if the search was stopped in between; the sums are then incomplete. */
-static int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t count, struct cell_sums *sums) {
+static int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t count, const int32_t *packed,
+                            int32_t shift, struct cell_sums *sums) {
   enum { piece = 64 };
   const struct rows *rows = worker->rows;
   const int64_t stride = rows->shape.stride, wide = 8000000 / stride, lines = wide < 16 ? 16 : wide;
   memset (sums->whole, 0, 2 * (size_t) rows->shape.padded * (size_t) stride * sizeof *sums->whole);
   sums->whole_total[0] = sums->whole_total[1] = 0;
-  for (int32_t i = 0; i < count; i++)
-    for (int channel = 0; channel < 2; channel++)
-      sums->whole_total[channel] += (int64_t) rows->moment[(int64_t) ids[i] * rows->channels + channel];
+  for (int32_t i = 0; i < count; i++) {
+    const int32_t weight = packed[ids[i]] & ((1 << shift) - 1);
+    sums->whole_total[0] += weight;
+    sums->whole_total[1] += (packed[ids[i]] - weight) >> shift;
+  }
   for (int32_t first = 0; first < count; first += piece) {
     const int32_t here = count - first < piece ? count - first : piece;
     for (int64_t from = 0; from < rows->shape.tests; from += lines) {
       const int64_t to = smaller (from + lines, rows->shape.tests);
-      worker->cells->add_packed (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, rows->packed,
-                                 rows->shift, sums, worker->workspace, (int32_t) from, (int32_t) to);
+      worker->cells->add_packed (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, packed, shift, sums,
+                                 worker->workspace, (int32_t) from, (int32_t) to);
       worker->work += (to - from) * stride * (here + 16) / 64;
       if (poll_search (worker))
         return 0;
@@ -232,26 +241,25 @@ static int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t c
   return !poll_search (worker);
 }
 
-/* The sums of an opened problem: weights and sums from packed rows, the worths as they are. The counts are not asked
-   for if the rows are packed; they are the weights. */
+/* The sums of an opened problem. If the rows are packed, so are the worths, and the counts are the weights. */
 static int add_problem_rows (struct worker *worker, struct subproblem *problem) {
   const struct rows *rows = worker->rows;
-  struct cell_sums *sums = &problem->sums;
-  const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride, worth = rows->channels - 1;
+  struct cell_sums *sums = &problem->sums, *worths = &worker->small_sums;
+  const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride;
   if (!rows->packed)
-    return add_rows (worker, problem->ids, problem->start[1], rows->moment, sums);
-  struct cell_sums last = {.channels = 1,
-                           .real = sums->real + worth * matrix,
-                           .real_test = sums->real_test + worth * stride,
-                           .real_total = sums->real_total + worth};
-  if (!add_packed_rows (worker, problem->ids, problem->start[1], sums) ||
-      !add_rows (worker, problem->ids, problem->start[1], rows->moment + worth, &last))
+    return add_rows (worker, problem->ids, problem->start[1], sums);
+  if (!add_packed_rows (worker, problem->ids, problem->start[1], rows->packed_worth, 0, worths) ||
+      !add_packed_rows (worker, problem->ids, problem->start[1], rows->packed, rows->shift, sums))
     return 0;
   for (int64_t i = 0; i < 2 * matrix; i++)
     sums->real[i] = sums->whole[i];
-  for (int64_t i = 0; i < 2 * stride; i++)
-    sums->real_test[i] = sums->whole_test[i];
-  memcpy (sums->real_test + 2 * stride, sums->real_test, (size_t) stride * sizeof *sums->real_test);
+  for (int64_t i = 0; i < matrix; i++)
+    sums->real[3 * matrix + i] = worths->whole[matrix + i] * rows->worth_grain;
+  for (int64_t i = 0; i < stride; i++) {
+    sums->real_test[i] = sums->real_test[2 * stride + i] = sums->whole_test[i];
+    sums->real_test[stride + i] = sums->whole_test[stride + i];
+    sums->real_test[3 * stride + i] = worths->whole_test[stride + i] * rows->worth_grain;
+  }
   return 1;
 }
 
@@ -260,6 +268,7 @@ static int pairs (struct worker *worker, struct subproblem *problem) {
     return 0;
   if (!ask (worker, &problem->sums, NULL, 0))
     return 0;
+  add_tests (worker, problem, worker->rows->square, 1, test_squares (worker, problem));
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     problem->root_value[test] = root_value (worker, &worker->answer, problem->squares, test);
   return 1;
@@ -267,16 +276,12 @@ static int pairs (struct worker *worker, struct subproblem *problem) {
 
 static int64_t side_leaf (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes) {
   const struct rows *rows = worker->rows;
-  double total[1024 + 3], squares = 0;
+  double total[1024 + 3];
   for (int32_t channel = 0; channel < rows->channels; channel++) {
     const double mine = problem->sums.real_test[(int64_t) channel * rows->shape.stride + test];
     total[channel] = yes ? mine : problem->sums.real_total[channel] - mine;
   }
-  for (int32_t i = 0; i < problem->start[1]; i++) {
-    const int32_t id = problem->ids[i];
-    if ((rows->row_bits[id * rows->row_bytes + test / 8] >> (test & 7) & 1) == yes)
-      squares += rows->square[id];
-  }
+  const double mine = test_squares (worker, problem)[test], squares = yes ? mine : problem->squares - mine;
   return value_of (worker, squares, leaf_gain (worker, total), 1);
 }
 
@@ -339,8 +344,9 @@ static enum passed pass (struct worker *worker, struct subproblem *problem, int3
   (void) test;
   (void) upper;
   const int packed = worker->rows->packed != NULL;
-  if (!(packed ? add_packed_rows (worker, worker->small_ids, count, &worker->small_sums)
-               : add_rows (worker, worker->small_ids, count, worker->rows->moment, &worker->small_sums)))
+  if (!(packed ? add_packed_rows (worker, worker->small_ids, count, worker->rows->packed, worker->rows->shift,
+                                  &worker->small_sums)
+               : add_rows (worker, worker->small_ids, count, &worker->small_sums)))
     return pass_stopped;
   const double squares = squares_of (worker, worker->small_ids, count);
   int64_t (*best) (struct worker *, const struct cell_sums *, const struct cell_sums *, double) =

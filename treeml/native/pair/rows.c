@@ -479,13 +479,15 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
    memory. */
 static int pack_moments (treeml_solver *solver, struct rows *rows) {
   enum { chunk = 64 };
-  double weight = 0, sum = 0, weights = 0, sums = 0;
+  double weight = 0, sum = 0, weights = 0, sums = 0, worth = 0, all_worths = 0;
   for (int32_t i = 0; i < rows->rows; i++) {
     const double *moment = rows->moment + (int64_t) i * rows->channels;
     weight = fmax (weight, moment[0]);
     sum = fmax (sum, fabs (moment[1]));
     weights += moment[0];
     sums += fabs (moment[1]);
+    worth = fmax (worth, moment[rows->channels - 1]);
+    all_worths += moment[rows->channels - 1];
   }
   for (rows->shift = 0; rows->shift < 30 && ldexp (1, rows->shift) <= chunk * weight;)
     rows->shift++;
@@ -493,12 +495,19 @@ static int pack_moments (treeml_solver *solver, struct rows *rows) {
       chunk * (sum + 1) >= ldexp (1, 31 - rows->shift))
     return 1;
   rows->packed = arena_allocate (&solver->arena, (size_t) rows->rows, sizeof *rows->packed);
-  for (int32_t i = 0; rows->packed && i < rows->rows; i++) {
+  rows->packed_worth = arena_allocate (&solver->arena, (size_t) rows->rows, sizeof *rows->packed_worth);
+  if (!rows->packed || !rows->packed_worth)
+    return 0;
+  /* A power of two of which 64 worths are at most 2^30, and all worths too; worths are rounded up to it. */
+  rows->worth_grain = ldexp (1, (int) ceil (log2 (fmax (fmax (all_worths, chunk * worth), 0x1p-900))) - 29);
+  for (int32_t i = 0; i < rows->rows; i++) {
     double *moment = rows->moment + (int64_t) i * rows->channels;
     rows->packed[i] = (int32_t) moment[1] * (1 << rows->shift) + (int32_t) moment[0];
     moment[2] = moment[0]; /* without a bound on support, the count only tells which tests split the rows */
+    rows->packed_worth[i] = (int32_t) ceil (moment[3] / rows->worth_grain);
+    moment[3] = rows->packed_worth[i] * rows->worth_grain;
   }
-  return rows->packed != NULL;
+  return 1;
 }
 
 /* No tree can avoid the variation among rows with equal answers, so their mean represents them. */
@@ -557,15 +566,18 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
   rows->entries = count;
   rows->start[1] = rows->rows;
   rows->worth = arena_allocate (arena, (size_t) count, sizeof *rows->worth);
-  if (!rows->worth || !make_codes (solver, rows) || !pack_moments (solver, rows))
+  if (!rows->worth || !make_codes (solver, rows))
     return no_memory (solver, rows);
   set_worths (solver, rows, squares);
+  if (!pack_moments (solver, rows))
+    return no_memory (solver, rows);
   return TREEML_OK;
 }
 
 void rows_release (treeml_solver *solver, struct rows *rows) {
-  void *blocks[] = {rows->kept,   rows->row_bits, rows->code,        rows->worth,        rows->ids,   rows->moment,
-                    rows->square, rows->sign,     rows->sign_digits, rows->worth_digits, rows->packed};
+  void *blocks[] = {rows->kept,        rows->row_bits,     rows->code,   rows->worth,
+                    rows->ids,         rows->moment,       rows->square, rows->sign,
+                    rows->sign_digits, rows->worth_digits, rows->packed, rows->packed_worth};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (rows, 0, sizeof *rows);

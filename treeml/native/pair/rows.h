@@ -25,13 +25,15 @@ struct rows {
   int32_t channels, planes, lists;
   int32_t *ids; /* the rows of each list, list after list */
   int32_t start[most_lists + 1];
-  int64_t entries; /* total length of all lists */
-  int64_t whole;   /* sum of the worths */
-  int64_t scale;   /* greatest common divisor of all numbers */
-  int64_t offset;  /* the cost that no tree avoids */
-  int32_t outputs; /* for squared loss */
-  double *moment;  /* rows x channels: weight, weight times each target, count, worth */
-  int32_t *packed; /* one target and no bound on support: sum * 2^shift + weight, if 64 rows fit; or NULL */
+  int64_t entries;       /* total length of all lists */
+  int64_t whole;         /* sum of the worths */
+  int64_t scale;         /* greatest common divisor of all numbers */
+  int64_t offset;        /* the cost that no tree avoids */
+  int32_t outputs;       /* for squared loss */
+  double *moment;        /* rows x channels: weight, weight times each target, count, worth */
+  int32_t *packed;       /* one target and no bound on support: sum * 2^shift + weight, if 64 rows fit; or NULL */
+  int32_t *packed_worth; /* then also the worths, in units of worth_grain */
+  double worth_grain;
   int32_t shift;
   double *square; /* of each row: weight times squared target, summed over the outputs */
   double error;   /* how far the cost of a leaf computed from moments may be off, apart from rounding to units */

@@ -55,6 +55,9 @@ struct cells {
                       int32_t from, int32_t to);
   /* Completes the two channels, and the sums of tests. */
   void (*mirror_packed) (const struct shape *, struct cell_sums *);
+  /* Adds a number of each row to the lanes of the tests that it passes. */
+  void (*add_tests) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
+                     int32_t count, const double *numbers, int64_t number_stride, double *sums);
   /* As `moments`, for such sums of `sums` without those of `minus`, in single precision: every number is off by at most
      2^-20 of itself. Writes float_leaf and float_best. */
   void (*screen_moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,

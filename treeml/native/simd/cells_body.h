@@ -365,6 +365,19 @@ static void mirror_packed (const struct shape *shape, struct cell_sums *sums) {
   }
 }
 
+static void add_tests (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
+                       int32_t count, const double *numbers, int64_t number_stride, double *sums) {
+  const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
+  for (int32_t r = 0; r < count; r++) {
+    const uint8_t *row = row_bits + ids[r] * row_bytes;
+    const eight_reals number = numbers[ids[r] * number_stride] - (eight_reals) {0};
+    for (int32_t j = 0; j < shape->tests; j += 8) {
+      const eight_wholes on = ((lane & (int64_t) row[j >> 3]) != 0) & (eight_wholes) number;
+      *(eight_reals *) (sums + j) += (eight_reals) on;
+    }
+  }
+}
+
 typedef float singles __attribute__ ((vector_size (CELLS_BYTES), aligned (4), may_alias));
 
 static inline ALWAYS_INLINE singles singles_of (wholes whole) { return __builtin_convertvector (whole, singles); }
@@ -477,7 +490,8 @@ static void similar_real (int32_t tests, const double *restrict common, const do
 }
 
 const struct cells *CELLS_FUNCTION (void) {
-  static const struct cells cells = {CELLS_NAME,    classes,        moments,  add_moments,   mirror_moments, add_packed,
-                                     mirror_packed, screen_moments, one_root, similar_whole, similar_real};
+  static const struct cells cells = {CELLS_NAME,     classes,    moments,       add_moments,
+                                     mirror_moments, add_packed, mirror_packed, add_tests,
+                                     screen_moments, one_root,   similar_whole, similar_real};
   return &cells;
 }

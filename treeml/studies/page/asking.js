@@ -92,7 +92,7 @@ function makeAsker(model) {
       shown.append(subject, element("strong", {}, model.said(leaf)));
       if (before !== null && before !== undefined) shown.append(model.said(before) === model.said(leaf) ? ", as before" : `, and was ${model.said(before)} before`);
       if (votes) shown.append(element("small", {}, ` votes: ${model.votes(votes)}${open ? "; the rest cannot change it" : ""}`));
-      whatIf(values);
+      if (!model.trees.some((tree) => isLinear(tree.root))) whatIf(values); // every change changes a linear leaf
     }
     byId("path").replaceChildren(...(model.weights.length || !used.length ? [] : walk(model.trees[0].root, model.fields, values).facts).map((fact) => element("li", {}, fact)));
     model.tell(taken(given), earlier && taken(earlier));

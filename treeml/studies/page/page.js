@@ -18,7 +18,8 @@
   }
   const predictionText = (leaf) => Array.isArray(leaf.predict)
     ? leaf.predict.map((value, place) => `${tree.outputs[place]} ${readable(value)}`).join(", ")
-    : typeof leaf.predict === "number" && tree.task !== "classes" ? readable(leaf.predict) : labelText(leaf.predict);
+    : typeof leaf.predict !== "number" || tree.task === "classes" ? labelText(leaf.predict)
+      : readable(leaf.predict) + Object.entries(leaf.slopes || {}).map(([column, slope]) => ` ${slope < 0 ? "-" : "+"} ${readable(Math.abs(slope))} * ${column}`).join("");
 
   // The tree: every node with its position, rows and class counts
 
@@ -82,7 +83,7 @@
     if (tree.task === "clusters") return tints[leaves.indexOf(here) % tints.length];
     const values = leaves.map((each) => each.node.predict);
     const low = Math.min(...values), high = Math.max(...values);
-    const share = high === low ? 0.5 : (here.node.predict - low) / (high - low);
+    const share = high === low || here.node.slopes ? 0.5 : (here.node.predict - low) / (high - low);
     return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
 
@@ -136,9 +137,9 @@
     const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": "decision tree" });
     for (const here of seen) {
       if (!here.parent) continue;
-      const top = here.parent.y + here.parent.height, middle = (top + here.y) / 2;
+      const top = here.parent.y + here.parent.height, middle = (top + here.y - 22) / 2;
       const on = reached.has(here.number) ? " on" : before.has(here.number) ? " was" : "";
-      picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y}` }));
+      picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y - 22} V ${here.y}` }));
     }
     for (const here of seen) {
       if (!here.parent) continue;
@@ -168,7 +169,7 @@
     if (here.isLeaf) frame.setAttribute("fill", color(here));
     group.append(hover, frame);
     here.lines.forEach((line, place) => {
-      const text = drawn("text", { class: (here.isLeaf ? "says" : "asks") + (place > 1 ? " warns" : ""), x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle", "font-weight": place ? 400 : 700 });
+      const text = drawn("text", { class: (here.isLeaf ? "says" : "asks") + (place > 1 ? " warns" : place ? "" : " names"), x: here.x, y: here.y + 21 + 18 * place, "text-anchor": "middle" });
       text.textContent = line;
       group.append(text);
     });

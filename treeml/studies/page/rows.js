@@ -76,8 +76,13 @@ function walk(root, fields, values) {
     facts.push(out[place].fact);
     node = out[place].node;
   }
-  return { ways, facts, leaf: node };
+  // A linear leaf adds multiples of columns to its number, and needs their values.
+  const slopes = Object.entries(node.slopes || {}), unknown = slopes.find(([column]) => !values.has(column));
+  if (unknown) return { ways, facts, asks: unknown[0] };
+  if (!slopes.length) return { ways, facts, leaf: node };
+  return { ways, facts, leaf: { ...node, slopes: undefined, predict: slopes.reduce((sum, [column, slope]) => sum + slope * values.get(column), node.predict) } };
 }
+const isLinear = (node) => node.test ? isLinear(node.yes) || isLinear(node.no) : Boolean(node.slopes);
 
 // What a tree or forest says about a row: a leaf or the number of a class, or the column to ask for next.
 function judge(model, values) {

@@ -62,7 +62,9 @@ def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None
             )
         return found.write_rows(model, ShownRows(row, data))
     if isinstance(model, Tree):
-        if form not in ("text", "dot", "svg", "json") and any(leaf.slopes for leaf in model.leaves):
+        if form not in ("text", "dot", "svg", "json", "png", "pdf", "html") and any(
+            leaf.slopes for leaf in model.leaves
+        ):
             raise DataError(
                 Diagnostic(
                     "D492",
