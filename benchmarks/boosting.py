@@ -90,7 +90,7 @@ class Line:
 @click.option("--tune", "tuned", is_flag=True, help="Choose each fold's penalty by 4 inner folds: much slower.")
 @click.option("--within", default="300s", show_default=True, help="Time limit for one forest.")
 @click.option("--with", "backend", default="native", show_default=True, help="The back-end for pricing.")
-@click.option("--seed", default=1, show_default=True, help="Seed of the folds.")
+@click.option("--seed", default=1, show_default=True, help="Seed of the folds; 0: consecutive rows, unshuffled.")
 def main(
     data_dir: Path | None,
     sets: tuple[str, ...],
@@ -158,6 +158,19 @@ def measure(
     )
 
 
+def fold_of_rows(actual: np.ndarray, folds: int, seed: int) -> np.ndarray:
+    """For every row its fold: stratified and shuffled, or, for the seed 0, blocks of consecutive rows."""
+    fold = np.empty(len(actual), dtype=np.intp)
+    if seed == 0:
+        for number, rows in enumerate(np.array_split(np.arange(len(actual)), folds)):
+            fold[rows] = number
+        return fold
+    order = np.random.default_rng(seed).permutation(len(actual))
+    order = order[np.argsort(actual[order], kind="stable")]
+    fold[order] = np.arange(len(actual)) % folds
+    return fold
+
+
 def _folds(
     model: tml.Model, path: Path, folds: int, tuned: bool, within: str, backend: str, seed: int
 ) -> Iterator[tuple[float, float, str]]:
@@ -169,10 +182,7 @@ def _folds(
     from treeml.solving.validation import scores
 
     dataset, request = prepare(model, str(path), None, RunOptions(backend=backend, within=within), keep_table=True)
-    order = np.random.default_rng(seed).permutation(dataset.rows)
-    order = order[np.argsort(dataset.actual[order], kind="stable")]
-    fold = np.empty(dataset.rows, dtype=np.intp)
-    fold[order] = np.arange(dataset.rows) % folds
+    fold = fold_of_rows(dataset.actual, folds, seed)
     x = np.array([dataset.column(name).values for name in dataset.features]).T
     for number in range(folds):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)

@@ -226,9 +226,9 @@ def test_values_of_several_types_are_levels() -> None:
     assert plain(load(pd.DataFrame({"a": [1, "one", 1]})).columns["a"]) == [1, "one", 1]
 
 
-def test_dates_are_no_features() -> None:
-    table = load(pl.DataFrame({"day": pl.Series([1, 2]).cast(pl.Date), "a": [1, 2]}))
-    assert table.columns["day"].type == "text"
+def test_times_of_the_day_are_no_features() -> None:
+    table = load(pl.DataFrame({"hour": pl.Series([1, 2]).cast(pl.Time), "a": [1, 2]}))
+    assert table.columns["hour"].type == "text"
     assert "turn it into numbers" in table.notes[0]
 
 

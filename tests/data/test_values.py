@@ -95,10 +95,7 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "numpy timedelta": (np.arange(4).astype("timedelta64[h]"), "timedelta64"),
     "lists beside text": ([[1], "a", [2], "b"], "list"),
     "frames": ([pl.DataFrame({"z": [1]})] * 4, "DataFrame"),
-    "moments of numpy": (np.arange(4).astype("datetime64[ns]"), "datetime"),
-    "days of numpy": (np.arange(4).astype("datetime64[D]"), "datetime"),
-    "dates": ([datetime.date(2026, 1, 1)] * 4, "date"),
-    "moments": ([datetime.datetime(2026, 1, 1)] * 4, "datetime"),
+    "times of the day": ([datetime.time(12, 30)] * 4, "time"),
 }
 
 

@@ -155,7 +155,7 @@ def test_a_log_that_standard_output_is_added_to_is_kept(name: str, spec: Path, t
     log = tmp_path / "log"
     log.write_text("before\n")
     with log.open("ab") as opened:
-        words = [sys.executable, "-m", "treeml", "solve", str(spec), "-q", "-o", name]
+        words = [sys.executable, "-m", "treeml", "solve", str(spec), "-o", name]
         assert subprocess.run(words, stdout=opened, check=False).returncode == 0
     assert log.read_text().startswith('before\n{\n "status": "optimal"')
     assert "status     optimal" in log.read_text()

@@ -25,8 +25,9 @@ from treeml.solving.verify import Verification, verify
 TIMES = {"seconds", "build_seconds", "statistics", "trace"}
 
 
-def model(depth: int = 2) -> tml.Model:
-    return tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= depth)
+def model(depth: int = 2, accuracy: bool = False) -> tml.Model:
+    asked = tml.Model().predict("y")
+    return (asked.maximize(tml.accuracy) if accuracy else asked.minimize(tml.errors)).require(tml.depth <= depth)
 
 
 def general(asked: tml.Model, X: Any, y: Any, **options: Any) -> Result:
@@ -66,8 +67,9 @@ def test_both_ways_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treeml.backends.native.kernel_choice.FEW_TESTS", 0)
     monkeypatch.setattr("treeml.backends.native.kernel_choice.FEW_CUTS", 0)
     X, y = random_table(seed)
-    depth = 1 + seed % 3
-    ours, theirs = model(depth).solve(X, y), general(model(depth), X, y)
+    depth, accuracy = 1 + seed % 3, seed % 2 == 1
+    asked = model(depth, accuracy)
+    ours, theirs = asked.solve(X, y), general(asked, X, y)
     if not isinstance(ours, ExpressResult):
         is_plain = [set(column) <= {0.0, 1.0} or len(set(column)) == 1 for column in X.T]
         assert all(is_plain) or len(np.unique(y)) == 1
@@ -81,14 +83,15 @@ def test_both_ways_agree(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(ours.measures) == list(theirs.measures)
     for name in ("errors", "error_rate", "accuracy"):
         assert ours.measures[name] == theirs.measures[name]
-    check_tree(ours, X, y, depth)
+    check_tree(ours, X, y, asked)
     assert ours.to_json().keys() == theirs.to_json().keys()
 
 
-def check_tree(result: Result, X: Any, y: Any, depth: int) -> None:
+def check_tree(result: Result, X: Any, y: Any, asked: tml.Model) -> None:
     tree = result.tree
     assert tree is not None
-    assert int(np.count_nonzero(tree.predict(X) != y)) == result.objective == result.bound
+    assert int(np.count_nonzero(tree.predict(X) != y)) == result.measures["errors"]
+    assert result.objective == result.bound
     leaf = tree.apply(X)
     for number, each in enumerate(tree.leaves):
         counts = [int(np.count_nonzero(y[leaf == number] == label)) for label in tree.classes]
@@ -96,14 +99,14 @@ def check_tree(result: Result, X: Any, y: Any, depth: int) -> None:
         assert each.rows == sum(counts) > 0
         assert list(each.weights) == [Fraction(count) for count in counts]
     assert tml.Tree.from_json(tree.to_json()) == tree
-    assert verified_again(tree, X, y, depth) == result.exact
+    assert verified_again(tree, X, y, asked) == result.exact
 
 
-def verified_again(tree: Any, X: Any, y: Any, depth: int) -> Verification:
+def verified_again(tree: Any, X: Any, y: Any, asked: tml.Model) -> Verification:
     """What the general verification says about the tree."""
-    dataset, _ = prepare(model(depth), X, y, RunOptions())
+    dataset, _ = prepare(asked, X, y, RunOptions())
     errors = Fraction(int(np.count_nonzero(tree.predict(X) != y)))
-    return verify(tree, dataset, [errors])
+    return verify(tree, dataset, [1 - errors / len(y) if "accuracy" in str(asked) else errors])
 
 
 def test_what_takes_the_general_way() -> None:
@@ -127,7 +130,8 @@ def test_what_takes_the_general_way() -> None:
     assert type(model().solve(X, y, weight=np.ones(200))) is Result
     assert type(model().solve(X, y, backend="native")) is Result
     assert type(model(4).solve(X, y, within=0.3)) is Result
-    assert type(tml.Model().predict("y").maximize(tml.accuracy).require(tml.depth <= 2).solve(X, y)) is Result
+    assert isinstance(model(accuracy=True).solve(X, y), ExpressResult)
+    assert type(tml.Model().predict("y").maximize(tml.recall(1)).require(tml.depth <= 2).solve(X, y)) is Result
     assert type(model().require(tml.leaves <= 3).solve(X, y)) is Result
     assert type(model().forbid("x1").solve(X, y)) is Result
     for unusable in (missing, infinite):
@@ -151,7 +155,7 @@ def test_rows_may_change_after_the_call() -> None:
     X, y = some_rows(150, 3, 6)
     kept, result = X.copy(), model().solve(X, y)
     X[:] = 0
-    check_tree(result, kept, y, 2)
+    check_tree(result, kept, y, model())
 
 
 def test_a_result_can_be_changed_and_pickled() -> None:

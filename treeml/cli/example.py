@@ -49,8 +49,9 @@ def command(name: str | None, folder: Path | None, out: Printer) -> None:
 def _examples() -> dict[str, Path]:
     """Name -> specification: those of `examples/`, and the case studies."""
     # The checkout comes first: an editable install leaves a copy that does not follow later changes.
-    checkout = HERE.parents[2] / "examples"
-    folder = checkout if checkout.is_dir() else HERE.parents[1] / "examples"
+    # Beside an installed package, a folder `examples` may belong to another one.
+    is_checkout = (HERE.parents[2] / "grammar" / "treeml.lark").exists()
+    folder = (HERE.parents[2] if is_checkout else HERE.parents[1]) / "examples"
     found = [folder / path.parent.name / f"{path.parent.name}.tml" for path in sorted(folder.glob("*/*.csv"))]
     specs = [path for path in dict.fromkeys(found) if path.exists()]
     return {path.stem: path for path in (*specs, *sorted((folder / "cases").glob("*.tml")))}

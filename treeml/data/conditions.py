@@ -14,11 +14,13 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import CALENDAR, cut_number
 from treeml.data.mentions import mentions
 from treeml.data.scaling import whole_numbers
 from treeml.data.table import Column, Dataset, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.measures import chosen_loss
+from treeml.lang.moments import days_of
 from treeml.lang.numerals import exact_number
 from treeml.lang.source import Span
 from treeml.lang.spec import Condition, Use
@@ -217,6 +219,13 @@ def _column_meets(dataset: Dataset, condition: Condition) -> Mask:
 
 def _number_meets(column: Column, values: NDArray[Any], condition: Condition) -> Mask:
     limit = _as_number(condition.value)
+    if column.type in CALENDAR:
+        days = days_of(value_text(condition.value))
+        limit = None if days is None else cut_number(days, column.type)
+        if limit is None:
+            fact, helps = "is no calendar value", (f'write it like {column.name} {condition.comparison} "2024-03-01"',)
+            title = f"`{column.name}` holds {column.type}s, but `{value_text(condition.value)}` is none"
+            refuse("D454", title, condition.span, fact, helps=helps)
     if limit is None:
         refuse(
             "D454",

@@ -16,8 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from treeml.data.dates import CALENDAR, cut_number
 from treeml.data.table import Column, label_text, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
+from treeml.lang.moments import DATE_TEXT, DAY, TIME_TEXT, days_of
 from treeml.lang.spec import ColumnSpec
 
 MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
@@ -72,7 +74,9 @@ def infer(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> 
     if dtype in (pl.Categorical, pl.Enum):
         return _from_categories(series, declared, findings)
     kind = str(dtype).split("(")[0].lower()
-    if dtype in (pl.Date, pl.Datetime, pl.Time):
+    if dtype in (pl.Date, pl.Datetime):
+        return _from_calendar(series, declared, findings)
+    if dtype == pl.Time:
         findings.notes.append(_no_test(series.name, kind))
         return _coded(series.cast(pl.String, strict=False), "text")
     return unusable(series.name, kind, series.is_null().to_numpy(), findings)
@@ -206,11 +210,62 @@ def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: InferenceNo
     return Column(series.name, declared.type or "number", values + 0.0, (), missing)
 
 
+def _from_calendar(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
+    """Dates as days, and times as microseconds; times that are all midnights are dates."""
+    if declared.type in ("category", "ordered", "text"):
+        return _coded(series.cast(pl.String), declared.type)
+    if declared.type not in ("", *CALENDAR):
+        findings.mistake(
+            "D409",
+            f"`{series.name}` is declared {_article(declared.type)}, but holds dates",
+            declared,
+            f"{series.drop_nulls()[0]} is one of its values",
+            helps=(f"declare `column {quoted(series.name)} : date`, or leave the declaration out",),
+        )
+        return _coded(series.cast(pl.String), "text")
+    if series.null_count() == len(series):
+        return _from_nothing(series, declared)
+    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    moments = series.cast(pl.Datetime("us")).cast(pl.Int64)
+    kind = declared.type or ("date" if (moments % DAY == 0).all() else "time")
+    numbers = moments // DAY if kind == "date" else moments
+    return Column(series.name, kind, _filled(numbers.cast(pl.Float64), float("nan")), (), _mask(series))
+
+
+def _calendar_from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column | None:
+    """The column of texts that are all dates or times in ISO form; None if some are not, and none was declared."""
+    known = series.drop_nulls()
+    form = DATE_TEXT if declared.type == "date" else rf"{DATE_TEXT}|{TIME_TEXT}"
+    fits = known.str.contains(form)
+    if not declared.type and not fits.all():
+        return None
+    moments = {text: days_of(text) for text in known.unique()}
+    bad = next((text for text in known if moments[text] is None), None if fits.all() else known.filter(~fits)[0])
+    days = {text: value for text, value in moments.items() if value is not None}
+    if bad is None:
+        kind = declared.type or ("date" if all(value.denominator == 1 for value in days.values()) else "time")
+        numbers = [float("nan") if text is None else float(cut_number(days[text], kind)) for text in series]
+        return Column(series.name, kind, np.array(numbers), (), _mask(series))
+    if not declared.type:
+        return None
+    row = series.to_list().index(bad)
+    example = "2024-03-01" if declared.type == "date" else "2024-03-01 12:30"
+    findings.mistake(
+        "D409",
+        f"`{series.name}` is declared {_article(declared.type)}, but holds something else",
+        declared,
+        f'"{bad}" in row {row + 1} of {findings.source}',
+        helps=(f"write it like {example}, or declare `column {quoted(series.name)} : category`",),
+    )
+    return _coded(series, "text")
+
+
 def _from_nothing(series: pl.Series, declared: ColumnSpec) -> Column:
     """A column in which every value is missing (or which has no rows)."""
     rows = len(series)
     missing = np.ones(rows, dtype=bool) if rows else None
-    if declared.type in ("number", "integer"):
+    if declared.type in ("number", "integer", *CALENDAR):
         return Column(series.name, declared.type, np.full(rows, np.nan), (), missing)
     levels = (0, 1) if declared.type == "binary" else ()
     return Column(series.name, declared.type or "category", np.full(rows, -1, dtype=np.int32), levels, missing)
@@ -225,6 +280,10 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes
         return _from_nothing(series, declared)
     if declared.type in ("number", "integer"):
         return _numbers_from_text(series, declared, findings)
+    if declared.type in ("", *CALENDAR):
+        found = _calendar_from_text(series, declared, findings)
+        if found is not None:
+            return found
     if declared.type:
         if declared.type == "binary":
             return _two_valued(series, declared, findings)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treeml.data.binarization import suits
 from treeml.data.classes import can_be_classes
 from treeml.data.conditions import compared_rows, groups_of, rows_meeting, speaks_of_prediction
+from treeml.data.dates import CALENDAR, calendar_value
 from treeml.data.mentions import Mention, conditions, place
 from treeml.data.table import Column, Dataset, Table, label_text, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
@@ -112,6 +113,11 @@ def wrong_task(
 ) -> Iterator[Diagnostic]:
     """T301: classes are measured, but the target is a number, or the other way round."""
     span = place(spec, "predict", target.name)
+    if target.type in CALENDAR:
+        title = f"`{target.name}` holds {target.type}s, which cannot be predicted"
+        instead = f"predict a number of days, or declare `column {quoted(target.name)} : category`"
+        yield _at("T301", title, span, describe(target), table, (), (instead,))
+        return
     if as_classes:
         use = next((use for use in asked if MEASURES[use.measure].task in ("classes", "ensemble")), None)
         if use is None or can_be_classes(spec, target):
@@ -148,7 +154,10 @@ def describe(column: Column) -> str:
     values = np.unique(column.values if column.missing is None else column.values[~column.missing])
     if not len(values):
         return "no values"
-    low, high = label_text(values[0].item()), label_text(values[-1].item())
+    ends = values[[0, -1]].tolist()
+    if column.type in CALENDAR:
+        ends = [calendar_value(end, column.type) for end in ends]
+    low, high = map(label_text, ends)
     many = "1 distinct value" if len(values) == 1 else f"{len(values):,} distinct values".replace(",", "")
     return f"{many} between {low} and {high}"
 
@@ -161,7 +170,13 @@ def unsuitable_binarizations(spec: Spec, table: Table, features: Sequence[str]) 
         method = "at" if rule.method == "cuts" else f"by {rule.method}"
         name = quoted(column.name)
         helps = [f"`binarize {name} by levels` makes one test per level"]
-        if column.is_number:
+        if column.is_number and rule.method == "cuts":
+            title = f"`at` cuts at numbers, but `{column.name}` holds {column.type}s"
+            helps = [f'write `binarize {name} at "2024-03-01"`']
+            if rule.calendar:
+                title = f"`at` cuts at dates or times, but `{column.name}` is a number"
+                helps = [f"write `binarize {name} at 5`", f"or declare `column {name} : date`"]
+        elif column.is_number:
             title = f"`{method}` splits levels, but `{column.name}` is a number"
             helps = [
                 f"`binarize {name} by thresholds` cuts between its values",

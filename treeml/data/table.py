@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import CALENDAR, calendar_value
 from treeml.data.linear import LinearColumns
 from treeml.data.rounding import EXACT_NUMBERS, Rounding
 
@@ -37,7 +38,12 @@ class Column:
 
     @property
     def is_number(self) -> bool:
-        return self.type in ("number", "integer")
+        """Numbers, or dates and times, which are kept as whole numbers (`treeml.data.dates`)."""
+        return self.type in ("number", "integer", *CALENDAR)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.type in ("integer", *CALENDAR)
 
     def code_of(self, text: str) -> int | None:
         """The code of the level with this text, if there is one."""
@@ -250,6 +256,13 @@ def plain_columns(table: Table) -> dict[str, list[Any]]:
     """The values of every column as plain Python values, None where one is missing."""
     columns: dict[str, list[Any]] = {}
     for name, column in table.columns.items():
+        if column.type in CALENDAR:
+            known = np.ones(len(column.values), dtype=np.bool_) if column.missing is None else ~column.missing
+            columns[name] = [
+                calendar_value(value, column.type) if here else None
+                for value, here in zip(column.values.tolist(), known.tolist(), strict=True)
+            ]
+            continue
         values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
         if column.missing is not None:
             values = [None if absent else value for value, absent in zip(values, column.missing.tolist(), strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 from treeml.lang.diagnostic import Fix
 from treeml.lang.findings import Findings
 from treeml.lang.measures import Measure, Parameter
+from treeml.lang.moments import days_of
 from treeml.lang.params import Params, label_of, literal
 from treeml.lang.quantities import Quantity, decimal, enumerated
 from treeml.lang.source import Span
@@ -369,7 +370,8 @@ def _condition(measure: Measure, argument: Argument, params: Params, findings: F
     if is_column:
         number = _plain_number(node, params)
         value = number if number is not None else value
-    if value is None or (comparison != "=" and isinstance(value, str)):
+    has_order = not isinstance(value, str) or days_of(value) is not None  # a number, a date or a time
+    if value is None or (comparison != "=" and not has_order):
         findings.error(
             "T308",
             f"`{subject}` is compared with something that is not a {'number' if comparison != '=' else 'value'}",

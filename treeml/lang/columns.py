@@ -12,6 +12,7 @@ from treeml.lang.arguments import label
 from treeml.lang.expressions import Scope, constant
 from treeml.lang.leaf_models import linear_leaves
 from treeml.lang.methods import method
+from treeml.lang.moments import days_of
 from treeml.lang.quantities import decimal
 from treeml.lang.source import Span
 from treeml.lang.spec import Binarization, ColumnSpec
@@ -31,6 +32,7 @@ from treeml.lang.syntax import (
     Predict,
     RowCost,
     Statement,
+    String,
     WeightBy,
     WeightClass,
 )
@@ -451,13 +453,32 @@ def _binarizations(statements: Sequence[Statement], scope: Scope, found: ColumnF
     found.fields["binarizations"] = tuple(rules.values())
 
 
-def _rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, ...]] | None:
-    """Method, number of pieces, cuts."""
+def _calendar_rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, ...], bool] | None:
+    """Cuts at dates and times, in days since 1970."""
+    cuts = []
+    for node in statement.cuts:
+        days = days_of(node.text) if isinstance(node, String) else None
+        if days is None:
+            scope.findings.error(
+                "T305",
+                "this cut is not a date or a time",
+                (node.span, "is no calendar value"),
+                help='write it like `"2024-03-01"` or `"2024-03-01 12:30"`',
+            )
+            return None
+        cuts.append(days)
+    return "cuts", 0, tuple(sorted(set(cuts))), True
+
+
+def _rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, ...], bool] | None:
+    """Method, number of pieces, cuts, and whether these are calendar values."""
     if statement.method is not None:
         called = method("binarize", statement.method, scope)
-        return None if called is None else (called.name, called.options.get("pieces", 0), ())
+        return None if called is None else (called.name, called.options.get("pieces", 0), (), False)
     values: list[tuple[Fraction, Expression]] = []
     sound = True
+    if any(isinstance(node, String) for node in statement.cuts):
+        return _calendar_rule(statement, scope)
     for node in statement.cuts:
         value = constant(node, scope, "a cut")
         if value is None:
@@ -475,7 +496,7 @@ def _rule(statement: Binarize, scope: Scope) -> tuple[str, int, tuple[Fraction, 
     if not sound:
         return None
     _report_disorder(values, scope)
-    return "cuts", 0, tuple(sorted({value for value, _ in values}))
+    return "cuts", 0, tuple(sorted({value for value, _ in values})), False
 
 
 def _report_disorder(values: Sequence[tuple[Fraction, Expression]], scope: Scope) -> None:
@@ -507,9 +528,9 @@ def _type_fits(column: Name, declared: ColumnSpec | None, method: str, scope: Sc
     if type in ("category", "text", "binary") and method in ORDERED_METHODS:
         fact, instead = "has no order to cut", f"write `by {LEVEL_METHODS[0]}` or `by {LEVEL_METHODS[1]}`"
         article = "text" if type == "text" else f"a {type}" if type == "category" else "binary"
-    elif type in ("number", "integer") and method in LEVEL_METHODS:
+    elif type in ("number", "integer", "date", "time") and method in LEVEL_METHODS:
         fact, instead = "has no levels", "write `by thresholds`, `by quantiles(8)` or `at ...`"
-        article = "a number" if type == "number" else "an integer"
+        article = "an integer" if type == "integer" else f"a {type}"
     else:
         return True
     other = "number" if method in ORDERED_METHODS else "category"

@@ -102,6 +102,7 @@ class Binarization:
     method: str  # thresholds, quantiles, width, cuts, levels, subsets or branches
     pieces: int = 0  # of quantiles and width
     cuts: tuple[Fraction, ...] = ()
+    calendar: bool = False  # cuts at dates or times, in days since 1970
     span: Span | None = field(default=None, compare=False, repr=False)
 
 

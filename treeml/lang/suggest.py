@@ -51,6 +51,8 @@ HABITS: dict[str, str] = {
     "acc": "accuracy",
     "balanced_accuracy_score": "balanced_accuracy",
     "bacc": "balanced_accuracy",
+    "balanced_acc": "balanced_accuracy",
+    "cohens_kappa": "kappa",
     "fpr": "rate(...)",
     "false_positive_rate": "rate(...)",
     "tpr": "recall(...)",
@@ -220,7 +222,7 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     same = _same_letters(word, known)
     if same is not None:
         return same
-    habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_"))
+    habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_")) or _habit_without_signs(word)
     if habit is not None and any(candidate in _words(habit) for candidate in known):
         return habit
     return _within_typing_mistakes(word, known)
@@ -236,6 +238,12 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """The help line of a message about an unknown word; empty if no candidate is close."""
     near = suggest(word, candidates)
     return () if near is None else (f"did you mean `{near}`?",)
+
+
+def _habit_without_signs(word: str) -> str | None:
+    """A habit that is written without its signs: `f1score` for `f1_score`."""
+    letters = _letters(word)
+    return next((meant for habit, meant in HABITS.items() if len(letters) > 4 and _letters(habit) == letters), None)
 
 
 def _same_letters(word: str, known: list[str]) -> str | None:

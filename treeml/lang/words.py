@@ -59,7 +59,7 @@ INNER_WORDS = (
 )
 UNITS = ("%", "rows", "ms", "s", "min", "h")
 
-TYPES = ("binary", "number", "integer", "category", "ordered", "text")
+TYPES = ("binary", "number", "integer", "category", "ordered", "text", "date", "time")
 MODIFIERS = ("sensitive", "missing")  # of a column
 
 MAXIMUM_DIGITS = 500  # of a number written out; longer ones are mistakes or attacks

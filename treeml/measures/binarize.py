@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.binarization import suits
+from treeml.data.dates import CALENDAR, calendar_value, cut_number
 from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.spec import Binarization, Spec
@@ -83,6 +84,7 @@ class _Grid:
     cuts: EveryCut | NDArray[Any] | None = None  # of numbers, and of the ranks of ordered levels
     labels: tuple[Any, ...] = ()  # of levels
     whole: bool = False
+    calendar: str = ""  # date or time, if the cuts are such values
     two_valued: bool = False  # a category of two levels: the question names a level
 
     def test(self, feature: int, j: int) -> Test:
@@ -102,6 +104,8 @@ class _Grid:
         cut = values[0] if self.cuts is None else self.cuts[values[0]].item()
         if self.labels:  # the cut is the rank of the last level on the yes side
             return Question(self.column, "at most", self.labels[int(cut)], self.labels[: int(cut) + 1], missing_yes)
+        if self.calendar:
+            return Question(self.column, "at most", calendar_value(cut, self.calendar), (), missing_yes)
         return Question(self.column, "at most", int(cut) if self.whole and cut == int(cut) else cut, (), missing_yes)
 
     def _meaning(self, j: int) -> tuple[str, tuple[int, ...], bool]:
@@ -210,7 +214,7 @@ def _grids(
         column = dataset.column(name)
         if by_quantiles and len(values) > 16:
             counts = _known_counts(column, dataset.count)
-            ready[name] = _of_cuts(column, quantile_cuts(_known(column), 16, column.type == "integer", counts))
+            ready[name] = _of_cuts(column, quantile_cuts(_known(column), 16, column.is_whole, counts))
         else:
             ready[name] = _of_every_cut(column, values, codes)
     if by_quantiles:
@@ -264,13 +268,14 @@ def cuts_of(column: Column, rule: Binarization, count: NDArray[np.int64] | None 
     """The cuts that a rule makes in a column of numbers; `count`: the user's rows that each row stands for."""
     if column.cuts is not None:
         return column.cuts
-    whole = column.type == "integer"
+    whole = column.is_whole
     values = _known(column)
     if rule.method == "quantiles":
         return quantile_cuts(values, rule.pieces, whole, _known_counts(column, count))
     if rule.method == "width":
         return width_cuts(values, rule.pieces, whole)
-    return given_cuts(rule.cuts, values.dtype)
+    cuts = (cut_number(cut, column.type) for cut in rule.cuts) if column.type in CALENDAR else rule.cuts
+    return given_cuts(cuts, values.dtype)
 
 
 def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]) -> _Grid:
@@ -279,10 +284,12 @@ def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]
     if column.missing is not None:
         codes = np.full(len(column.values), -1, dtype=np.int32)
         codes[~column.missing] = known
-    whole = column.type == "integer" or values.dtype.kind == "i"
-    cuts = EveryCut(values, column.type == "integer")
+    whole = column.is_whole or values.dtype.kind == "i"
+    cuts = EveryCut(values, column.is_whole)
     tests = len(cuts) * 2 + 1 if missing else len(cuts)
-    return _Grid(column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole)
+    return _Grid(
+        column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole, calendar=_calendar(column)
+    )
 
 
 def _of_cuts(column: Column, cuts: NDArray[Any]) -> _Grid:
@@ -290,9 +297,15 @@ def _of_cuts(column: Column, cuts: NDArray[Any]) -> _Grid:
     missing = column.missing is not None
     if column.missing is not None:
         codes[column.missing] = -1
-    whole = column.type == "integer" or cuts.dtype.kind == "i"
+    whole = column.is_whole or cuts.dtype.kind == "i"
     tests = len(cuts) * 2 + 1 if missing else len(cuts)
-    return _Grid(column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole)
+    return _Grid(
+        column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole, calendar=_calendar(column)
+    )
+
+
+def _calendar(column: Column) -> str:
+    return column.type if column.type in CALENDAR else ""
 
 
 def _present(column: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:

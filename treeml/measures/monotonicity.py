@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from treeml.data.dates import number_of
 from treeml.data.table import label_text
 from treeml.trees.nodes import Field, TreeTest
 from treeml.trees.tree import Tree
@@ -84,7 +85,7 @@ def _cut(values: _Values, test: TreeTest, answer: bool, field: Field) -> _Values
     if values.levels is not None:
         passing = frozenset(place for place in values.levels if _passes(test, place, field))
         return replace(values, levels=passing if answer else values.levels - passing, missing=missing)
-    threshold = Fraction(test.values[0])
+    threshold = Fraction(number_of(test.values[0]))
     if answer:
         values = replace(values, up_to=_lower(values.up_to, threshold), missing=missing)
     else:

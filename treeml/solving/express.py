@@ -2,7 +2,7 @@
 
 On a few thousand rows a tree of two or three levels is found and proved in less than a millisecond, and the stages of
 `pipeline.py` would take most of the time: a table, a dataset, a problem and a plan, each with an object for every
-column. So the commonest call of all, `model.solve(X, y)` for the fewest errors up to a depth, goes from the matrix to
+column. So the commonest call of all, `model.solve(X, y)` for the best accuracy up to a depth, goes from the matrix to
 the numeric kernel and back. The tree is verified by numpy from the matrix as it was given; what only a reader needs is
 made when it is read (`express_result.py`). Anything else, and a search that takes longer, returns None here and takes
 the general way. Both ways answer the same; tests compare them.
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from treeml.backends.native.kernel_choice import SHALLOW, is_numeric_better
 from treeml.data.classes import MOST_CLASSES
 from treeml.lang.diagnostic import BackendError, SpecError
-from treeml.lang.spec import Spec, Use
+from treeml.lang.spec import CheckedGoal, Spec, Use
 from treeml.lang.statements import Statements
 from treeml.lang.syntax import Include
 from treeml.measures.cuts import cut_between
@@ -135,13 +135,18 @@ def _task(statements: SameStatements, folder: Any, within: Any, _type: str) -> E
         return None
     (goal,), (requirement,) = spec.goals, spec.requirements
     depth = int(requirement.limit)
-    if goal.sense != "minimize" or not _is_measure(goal.expression, "errors"):
+    if not _asks_for_fewest_errors(goal):
         return None
     if requirement.sense != "<=" or requirement.share_of_rows or not _is_measure(requirement.expression, "depth"):
         return None
     if requirement.limit != depth or not 1 <= depth <= SHALLOW:
         return None
     return ExpressTask(spec, warnings, depth, spec.within)
+
+
+def _asks_for_fewest_errors(goal: CheckedGoal) -> bool:
+    """Is the goal the fewest errors, in one of its two usual forms?"""
+    return _is_measure(goal.expression, "errors" if goal.sense == "minimize" else "accuracy")
 
 
 def _is_measure(expression: Any, name: str) -> bool:

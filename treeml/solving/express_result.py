@@ -54,7 +54,7 @@ ExpressNode = ExpressLeaf | ExpressSplit
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpressTask:
-    """What is asked: the fewest errors up to a depth."""
+    """What is asked: the fewest errors, or the best accuracy, up to a depth."""
 
     spec: Spec
     warnings: tuple[Diagnostic, ...]
@@ -99,6 +99,13 @@ class ExpressAnswer(NamedTuple):
         root = made(self.counted.root)
         return Tree(root, "classes", "y", tuple(self.size.labels), (), tuple(fields.values()), names)
 
+    def value(self, errors: int) -> Fraction:
+        """The value of the goal: these errors, or the accuracy that they leave."""
+        (goal,) = self.task.spec.goals
+        if goal.sense == "minimize":
+            return Fraction(errors)
+        return 1 - Fraction(errors, sum(map(sum, self.counted.cells)))
+
     def make_exact(self) -> Verification:
         (goal,), (limit,) = self.task.spec.goals, self.task.spec.requirements
         sizes = [sum(counts) for counts in self.counted.cells]
@@ -115,7 +122,7 @@ class ExpressAnswer(NamedTuple):
         slack = limit.limit - depth
         text = limit.text or limit.name
         return Verification(
-            (GoalCheck(goal.text, goal.sense, errors, Fraction(self.found.value)),),
+            (GoalCheck(goal.text, goal.sense, self.value(self.counted.errors), self.value(self.found.value)),),
             (RequirementCheck(limit.name, text, limit.sense, limit.limit, depth, slack, slack >= 0),),
             measures,
             confusion=(tuple(map(label_text, self.size.labels)), self._confusion()),
@@ -134,7 +141,7 @@ class ExpressAnswer(NamedTuple):
         return {name: plain(value) for name, value in self.make_exact().measures.items()}
 
     def make_trace(self) -> tuple[Progress, ...]:
-        value, bound = (Fraction(self.found.value),), Fraction(self.found.bound)
+        value, bound = (self.value(self.found.value),), self.value(self.found.bound)
         return (Progress(self._statistics()["seconds"], value, bound, evidence=_STOPPED),)
 
     def make_statistics(self) -> Mapping[str, float]:
@@ -187,14 +194,16 @@ def late_result(answer: ExpressAnswer) -> Result:
     """The result of a verified answer."""
     found = answer.found
     status = f"{'optimal' if found.is_optimal else 'feasible'}, {'proved' if found.is_optimal else 'interrupted'}"
+    value, bound = answer.value(found.value), answer.value(found.bound)
+    distance = abs(value - bound)
     result = ExpressResult(
         status=Status.OPTIMAL if found.is_optimal else Status.FEASIBLE,
         stop=Stop.PROVED if found.is_optimal else Stop.INTERRUPTED,
         backend=BACKEND,
         tree=_UNMADE,
-        objective=found.value,
-        bound=found.bound,
-        gap=(found.value - found.bound) / found.value if found.value else 0.0,
+        objective=plain(value),
+        bound=plain(bound),
+        gap=0.0 if not distance else float(distance / value) if value else None,
         verified=True,
         seconds=monotonic() - answer.begun,
         build_seconds=answer.built - answer.begun,

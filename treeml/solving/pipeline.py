@@ -11,7 +11,7 @@ raise    Answer                      -> Tree            trees/raising.py
 verify   Tree, Dataset               -> exact values    verify_answer.py, verify.py
 
 A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_result.py`. Arrays of numbers and a spec
-that asks for the fewest errors up to a small depth take a shorter way: `express.py`.
+that asks for the fewest errors (or the best accuracy) up to a small depth take a shorter way: `express.py`.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import number_of
 from treeml.data.table import label_text
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, TreeTest, number_text, rounded_text
 from treeml.trees.routing import Inputs, Values, read_inputs, route, side_numbers
@@ -147,7 +148,7 @@ def _of_numbers(
 ) -> Spread:
     """A histogram in which the threshold is the border of two bars; missing values are a bar at the right end."""
     known = values[~missing]
-    cut = float(test.values[0])
+    cut = float(number_of(test.values[0]))
     low = min(float(known.min()), cut) if len(known) else cut
     high = max(float(known.max()), cut) if len(known) else cut
     size = (high - low) / BINS or 1.0

@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
+from treeml.data.dates import CALENDAR
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.numerals import exact_number, finite_float
 from treeml.system.reading import read_text
@@ -23,7 +24,7 @@ VERSION = 1
 DEEPEST = 800  # levels; a deeper tree would exhaust the stack
 LARGEST = sys.float_info.max  # largest number in a label or a test
 AnyTree = TypeVar("AnyTree", bound=TreeData)
-TYPES = ("binary", "number", "integer", "category", "ordered", "text")
+TYPES = ("binary", "number", "integer", "category", "ordered", "text", "date", "time")
 
 
 def write_tree(tree: TreeData) -> dict[str, Any]:
@@ -158,7 +159,7 @@ class _Reader:
         levels = tuple(self.label(level, place) for level in self.list(found, "levels", place, ()))
         fill = self.label(found.get("fill"), f"{place}.fill")
         column_type = self.word(found, "type", TYPES, place)
-        if bool(levels) == (column_type in ("number", "integer")):
+        if bool(levels) == (column_type in ("number", "integer", *CALENDAR)):
             self.refuse(f"{place}.levels", "must be there for a column of levels, and for no column of numbers")
         if fill is not None and (fill not in levels if levels else not _is_number(fill)):
             self.refuse(f"{place}.fill", "is not a value of the column")
@@ -188,7 +189,10 @@ class _Reader:
         if (kind == "among" and not values) or (kind != "among" and len(values) != (kind != "missing")):
             self.refuse(f"{place}.values", f"has {len(values)} values, which does not fit `{kind}`")
         numeric = not fields[name].levels and kind != "missing"
-        if numeric and not all(map(_is_number, values)):
+        kind_of = {"date": date, "time": datetime}.get(fields[name].type)
+        if numeric and kind_of is not None and not all(type(each) is kind_of for each in values):
+            self.refuse(f"{place}.values", f"compares a column of {fields[name].type}s with something else")
+        if numeric and kind_of is None and not all(map(_is_number, values)):
             self.refuse(f"{place}.values", "compares a column of numbers with something else")
         return TreeTest(name, kind, values, self.truth(found, "missing_yes", place))
 

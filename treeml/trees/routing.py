@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import CALENDAR, calendar_numbers, number_of
 from treeml.data.table import Dataset, label_text, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest, fan, sides
@@ -298,6 +299,12 @@ def _values(field: Field, raw: Any) -> Values:
 
 
 def _numbers(field: Field, raw: Any) -> NDArray[Any]:
+    if field.type in CALENDAR:
+        try:
+            return calendar_numbers(raw, field.type)
+        except (ValueError, TypeError, OverflowError) as error:
+            what = "a date such as 2024-03-01" if field.type == "date" else "a time such as 2024-03-01 12:30"
+            _refuse("D476", f"`{field.name}` is not {what}: {error}", "the tree compares it with such values")
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         if raw.dtype.kind in "fb":
             # Training used 64 bits, so values are compared in 64 bits.
@@ -376,6 +383,7 @@ def _code(field: Field, level: Any) -> int:
 
 def _threshold(value: Any, values: NDArray[Any]) -> Any:
     """The threshold in the type of the values: exact for integers, else the largest float that is not above it."""
+    value = number_of(value)
     if values.dtype.kind == "f" and isinstance(value, float):
         return value
     exact = Fraction(value)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.dates import CALENDAR
 from treeml.trees.nodes import Node, TreeData, TreeLeaf, TreeTest, class_shares
 from treeml.trees.routing import Inputs, Values, answers, read_inputs
 
@@ -113,6 +114,8 @@ def to_shap(tree: TreeData) -> ShapTree:
     """
     if any(leaf.slopes for leaf in tree.leaves):
         raise ValueError("the leaves of this tree are linear models, and shap explains trees with one number per leaf")
+    if any(field.type in CALENDAR for field in tree.fields):
+        raise ValueError("this tree tests dates or times, and shap explains trees over numbers")
     return ShapTree(tree)
 
 

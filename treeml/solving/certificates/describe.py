@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from treeml.data.dates import CALENDAR
 from treeml.data.infer import MISSING_WORDS
 from treeml.data.table import Dataset
 from treeml.measures.lower_dataset import Lowered
@@ -66,6 +67,9 @@ def _check_rows(dataset: Dataset, cells: Cells) -> None:
         raise refuse(
             f"the file has {cells.rows} rows and {dataset.rows} of them are used, and leaving rows out is not covered"
         )
+    for name in dataset.features:
+        if dataset.column(name).type in CALENDAR:
+            raise refuse(f"`{name}` holds dates or times, and checkers read numbers and words")
     if not dataset.features:
         raise refuse("there is no column to split on")
     filled = [

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from treeml.data.dates import CALENDAR
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.plugins import installed
 from treeml.trees.export.contract import Export, ShownRows
@@ -34,6 +35,9 @@ BUILT_IN: Mapping[str, str] = {
     "pmml": "treeml.trees.export.pmml:EXPORT",
     "onnx": "treeml.trees.export.onnx:EXPORT",
 }
+
+
+PICTURES = ("text", "dot", "svg", "json", "png", "pdf", "html")  # hold whatever a tree holds
 
 
 def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None) -> str | bytes:
@@ -62,9 +66,12 @@ def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None
             )
         return found.write_rows(model, ShownRows(row, data))
     if isinstance(model, Tree):
-        if form not in ("text", "dot", "svg", "json", "png", "pdf", "html") and any(
-            leaf.slopes for leaf in model.leaves
-        ):
+        dated = next((field.name for field in model.fields if field.type in CALENDAR), None)
+        if form not in PICTURES and dated is not None:
+            title = f"the form `{form}` compares numbers and labels, and `{dated}` holds dates or times"
+            helps = ("`json`, `text`, `dot` and `svg` hold them",)
+            raise DataError(Diagnostic("D492", title, place=form, helps=helps))
+        if form not in PICTURES and any(leaf.slopes for leaf in model.leaves):
             raise DataError(
                 Diagnostic(
                     "D492",

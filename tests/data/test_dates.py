@@ -1,0 +1,135 @@
+"""Dates and times as columns: how they are read, cut, shown, kept and asked for."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import treeml as tml
+from treeml.data.read import load
+from treeml.export import export
+from treeml.lang.diagnostic import SpecError
+from treeml.trees.tree import Tree
+
+DAYS = [dt.date(2023, 1, 1) + dt.timedelta(days=37 * number % 400) for number in range(40)]
+BORDER = dt.date(2023, 9, 14)
+LATE = ["yes" if day > BORDER else "no" for day in DAYS]
+MOMENTS = [dt.datetime(day.year, day.month, day.day, number % 24, 30) for number, day in enumerate(DAYS)]
+TEXT = "predict late minimize errors require depth <= 1 "
+
+FORMS: dict[str, Any] = {
+    "dates": DAYS,
+    "texts": [day.isoformat() for day in DAYS],
+    "days of numpy": np.array(DAYS, dtype="datetime64[D]"),
+    "moments of numpy": np.array(DAYS, dtype="datetime64[ns]"),
+    "midnights": [dt.datetime(day.year, day.month, day.day) for day in DAYS],
+    "polars": pl.Series(DAYS),
+    "moments": MOMENTS,
+    "texts of moments": [moment.isoformat(" ") for moment in MOMENTS],
+    "moments with a zone": [moment.replace(tzinfo=dt.timezone(dt.timedelta(hours=2))) for moment in MOMENTS],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_cut_at_a_calendar_value(name: str) -> None:
+    data = (
+        pl.DataFrame({"opened": FORMS[name], "late": LATE})
+        if name == "polars"
+        else {"opened": FORMS[name], "late": LATE}
+    )
+    result = tml.parse(TEXT).solve(data)
+    assert result.objective == 0
+    assert result.verified
+    expected = "time" if "moments" in name and name != "moments of numpy" else "date"
+    assert [field.type for field in result.tree.fields] == [expected]
+    cut = result.tree.root.test.values[0]
+    assert max(day for day in DAYS if day <= BORDER) <= dt.date(cut.year, cut.month, cut.day)
+    assert dt.date(cut.year, cut.month, cut.day) < min(day for day in DAYS if day > BORDER) or expected == "time"
+    assert f"opened <= {cut}" in str(result.tree)
+    again = Tree.from_json(json.dumps(result.tree.to_json()))
+    assert again == result.tree
+    assert again.predict(data).tolist() == LATE
+    assert again.predict({"opened": ["2023-02-01", "2024-02-01T10:00"]}).tolist() == ["no", "yes"]
+
+
+def test_a_file_of_texts_and_one_of_dates_say_the_same(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"opened": DAYS, "late": LATE})
+    frame.write_csv(tmp_path / "rows.csv")
+    frame.write_parquet(tmp_path / "rows.parquet")
+    trees = [tml.parse(TEXT).solve(tmp_path / f"rows.{ending}").tree for ending in ("csv", "parquet")]
+    assert trees[0] == trees[1]
+
+
+def test_cuts_of_a_spec_and_conditions() -> None:
+    data = {"opened": DAYS, "late": LATE}
+    model = tml.parse(TEXT + 'binarize opened at "2023-06-01", "2023-12-01 12:00"')
+    assert tml.parse(str(model)) == model
+    assert model.solve(data).tree.root.test.values[0] in (dt.date(2023, 6, 1), dt.date(2023, 12, 1))
+    text = TEXT + 'require count(opened <= "2023-06-01", predicted = "yes") >= 1'
+    assert tml.parse(text).solve(data).objective > 0
+
+
+def test_missing_days() -> None:
+    data = {"opened": [None, *DAYS[1:]], "late": LATE}
+    tree = tml.parse(TEXT + "column opened : date, missing median").solve(data).tree
+    assert tree.predict({"opened": [None, "2024-02-01"]}).tolist()[1] == "yes"
+    kept = tml.parse(TEXT + "column opened : date, missing separate").solve(data).tree
+    assert Tree.from_json(kept.to_json()) == kept
+    with pytest.raises(SpecError, match="missing"):
+        tml.parse(TEXT).solve(data)
+
+
+def test_types_that_are_declared() -> None:
+    texts = [day.isoformat() for day in DAYS]
+    for kind in ("date", "time", "category"):
+        spec = tml.parse(TEXT + f"column opened : {kind}")
+        assert spec.solve({"opened": texts, "late": LATE}).tree.fields[0].type == kind
+    assert load({"a": ["2024-13-01", "2024-01-01", "2024-13-01"]}).columns["a"].type == "category"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("binarize opened at 5", "cuts at numbers"),
+        ('binarize opened at "soon"', "not a date or a time"),
+        ('binarize size at "2024-03-01"', "cuts at dates or times"),
+        ("binarize opened by levels", "splits levels"),
+        ("column note : date", "declared a date"),
+        ("column day : number", "holds dates"),
+        ('require count(opened <= "soon", predicted = "yes") <= 3', "compared with something that is not a number"),
+    ],
+)
+def test_what_does_not_fit_is_refused(text: str, said: str) -> None:
+    texts = [day.isoformat() for day in DAYS]
+    note = ["2024-01-01", "never"] * 20
+    data = {"opened": texts, "day": DAYS, "size": list(range(40)), "note": note, "late": LATE}
+    with pytest.raises(SpecError, match=said):
+        tml.parse(TEXT + text).solve(data)
+
+
+def test_dates_are_not_predicted_and_not_exported_as_numbers() -> None:
+    with pytest.raises(SpecError, match="cannot be predicted"):
+        tml.parse("predict opened minimize squared_loss require depth <= 1").solve(
+            {"opened": DAYS, "x": list(range(40))}
+        )
+    tree = tml.parse(TEXT).solve({"opened": DAYS, "late": LATE}).tree
+    for form in ("text", "dot", "svg", "json"):
+        assert export(tree, form)
+    for form in ("sql", "c", "python", "pmml", "onnx", "rules"):
+        with pytest.raises(SpecError, match="holds dates or times"):
+            export(tree, form)
+    with pytest.raises(SpecError, match="is not a date such as"):
+        tree.predict({"opened": ["soon"]})
+
+
+def test_a_wrong_file_is_refused() -> None:
+    value = tml.parse(TEXT).solve({"opened": DAYS, "late": LATE}).tree.to_json()
+    value["root"]["test"]["values"] = [19000]
+    with pytest.raises(SpecError, match="compares a column of dates"):
+        Tree.from_json(value)
