@@ -434,9 +434,9 @@ def test_a_limit_of_one_second_is_kept_with_a_valid_bound(name: str, options: di
 def test_ctrl_c_ends_every_search(name: str, options: dict[str, Any]) -> None:
     from threading import Timer
 
-    from treeml.testing.conformance import _interrupt_main
+    from treeml.system.interrupt import press
 
-    timer = Timer(1.5, _interrupt_main)
+    timer = Timer(1.5, press)
     timer.start()
     try:
         answer = solve(name, hard(60), Deadline.after(120.0), **options)

@@ -7,7 +7,7 @@ incumbent of all members. If a member crashes or fails, the race adds a note and
 from __future__ import annotations
 
 import pickle
-import selectors
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -144,6 +144,7 @@ class _Running:
         self.problem, self.members, self.limits = problem, members, limits
         self.start, self.on_progress = start, on_progress
         self.begun = monotonic()
+        self.arrived = threading.Event()  # set when a member has sent something
         self.tree: Node | None = None
         self.value: tuple[Fraction, ...] | None = None
         self.bound: Fraction | None = None  # the best reported so far
@@ -174,29 +175,26 @@ class _Running:
         for member in self.members:
             limits = replace(self.limits, threads=threads, memory=memory, options=member.options, deadline=Deadline())
             given = (self.problem, member.backend.name, limits, self.limits.deadline.left(), self.start)
-            children.append((member.backend.name, Child(TASK, pickle.dumps(given), memory)))
+            children.append((member.backend.name, Child(TASK, pickle.dumps(given), memory, self.arrived)))
 
     def watch(self, children: Sequence[tuple[str, Child]], is_pressed: Callable[[], bool]) -> Answer:
         """Waits until a member has won, all have ended, or the time is up."""
         running = list(children)
-        with selectors.DefaultSelector() as selector:
-            for _, child in running:
-                selector.register(child.channel, selectors.EVENT_READ)
-            while running:
-                selector.select(POLL)
-                for name, child in list(running):
-                    won = self.read(name, child)
-                    if won is not None:
-                        return won
-                    if child.has_ended:
-                        selector.unregister(child.channel)
-                        running.remove((name, child))
-                        if child not in self.heard:
-                            self.notes.append(f"{name} dropped out: {child.end()}")
-                if self.is_stopped or is_pressed():
-                    return self.ended(Stop.INTERRUPTED)
-                if monotonic() > self.limits.deadline.at + GRACE:
-                    return self.ended(Stop.TIME)
+        while running:
+            self.arrived.wait(POLL)
+            self.arrived.clear()
+            for name, child in list(running):
+                won = self.read(name, child)
+                if won is not None:
+                    return won
+                if child.has_ended:
+                    running.remove((name, child))
+                    if child not in self.heard:
+                        self.notes.append(f"{name} dropped out: {child.end()}")
+            if self.is_stopped or is_pressed():
+                return self.ended(Stop.INTERRUPTED)
+            if monotonic() > self.limits.deadline.at + GRACE:
+                return self.ended(Stop.TIME)
         return self.ended(Stop.FINISHED)
 
     def read(self, name: str, child: Child) -> Answer | None:

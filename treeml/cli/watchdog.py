@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from time import monotonic
 
 from treeml.lang.diagnostic import Diagnostic
+from treeml.system.processor import limit_processor, unlimit_processor
 
 SPENT = 4  # the exit code: a limit was reached with no tree
 GRACE = 30.0  # extra seconds in which the best tree so far is verified and printed
@@ -28,12 +29,12 @@ def watched(seconds: float, memory: int, show: Callable[[Diagnostic], None]) -> 
     done = threading.Event()
     thread = threading.Thread(target=_look, args=(done, seconds, memory, show), daemon=True)
     thread.start()
-    before = _limit_processor(seconds + GRACE)
+    before = limit_processor(seconds + GRACE)
     try:
         yield
     finally:
         done.set()
-        _unlimit_processor(before)
+        unlimit_processor(before)
 
 
 def _look(done: threading.Event, seconds: float, memory: int, show: Callable[[Diagnostic], None]) -> None:
@@ -58,24 +59,3 @@ def _end(reason: str, show: Callable[[Diagnostic], None]) -> None:
     )
     sys.stderr.flush()
     os._exit(SPENT)
-
-
-def _limit_processor(seconds: float) -> tuple[int, int] | None:
-    """Limit the processor time, with room for several threads; returns the limit before."""
-    try:
-        import resource
-    except ImportError:  # Windows has no such limit
-        return None
-    spent = resource.getrusage(resource.RUSAGE_SELF)
-    most = int(min(spent.ru_utime + spent.ru_stime + seconds * (os.cpu_count() or 1), 1e9)) + 1
-    before = resource.getrlimit(resource.RLIMIT_CPU)
-    least = min([most, *(limit for limit in before if limit != resource.RLIM_INFINITY)])
-    resource.setrlimit(resource.RLIMIT_CPU, (least, before[1]))
-    return before
-
-
-def _unlimit_processor(before: tuple[int, int] | None) -> None:
-    if before is not None:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_CPU, before)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import select
 import stat
 from pathlib import Path
-from time import monotonic
 
 from treeml.data.file_error import file_mistake
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits
@@ -14,7 +12,7 @@ from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Span
 from treeml.lang.suggest import nearest
 from treeml.system.confinement import Outside, no_waiting, open_within
-from treeml.system.reading import NotPlain, open_plain, refuse_special
+from treeml.system.reading import NotPlain, has_more, open_plain, refuse_special
 
 _NO_DATA = (".tml", ".py", ".md", ".expected", ".json", ".svg")
 
@@ -91,7 +89,7 @@ def _read_opened(handle: int, path: Path, span: Span | None, limits: ReadingLimi
         held = 0
         while True:
             limits.late(path.name, span)
-            if not patient and not stat.S_ISREG(known.st_mode) and not _has_more(file.fileno(), limits.deadline):
+            if not patient and not stat.S_ISREG(known.st_mode) and not has_more(file.fileno(), limits.deadline):
                 continue
             piece = file.read(PIECE)
             if piece is None:
@@ -101,15 +99,6 @@ def _read_opened(handle: int, path: Path, span: Span | None, limits: ReadingLimi
             held += len(piece)
             limits.size(path.name, span, held)
             pieces.append(piece)
-
-
-def _has_more(number: int, deadline: float) -> bool:
-    """Wait until a pipe has bytes or ends, or the deadline passes."""
-    if not hasattr(select, "poll"):
-        return True
-    waiting = select.poll()
-    waiting.register(number, select.POLLIN)
-    return bool(waiting.poll(max(0.0, deadline - monotonic()) * 1000))
 
 
 def _gone(path: Path, span: Span | None) -> DataError:

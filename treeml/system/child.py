@@ -3,12 +3,16 @@
 A solver that crashes, fills its memory or never returns takes down only its own process. The process is a fresh
 interpreter, not a fork: a fork of a program with threads may hang, and importing the caller's script again (as
 `multiprocessing` does) breaks scripts without a main guard. The process ends itself when its parent is gone.
+
+Messages come through the standard output, which the child keeps for them alone; what a solver prints goes to the log.
+A thread reads them, because Windows cannot wait for several pipes at once.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import queue
 import signal
 import struct
 import subprocess
@@ -23,52 +27,48 @@ from typing import Any
 
 Send = Callable[[str, Any], None]
 LENGTH = struct.Struct("<Q")
+IS_WINDOWS = sys.platform == "win32"
 LOG_BYTES = 4000  # the end of a process's output, kept for a message about how it ended
 
 
 class Child:
-    """A running process. `messages` never blocks; wait for `channel` to become readable."""
+    """A running process. `messages` never blocks; `arrived`, which several may share, is set when there are some."""
 
-    def __init__(self, task: str, payload: bytes, memory: int | None = None) -> None:
-        if os.name == "nt":
-            raise OSError("processes that report to this one need a system with POSIX pipes; use `treeml solve`")
-        self.channel, other_end = os.pipe()
-        os.set_blocking(self.channel, False)
+    def __init__(self, task: str, payload: bytes, memory: int | None = None, arrived: threading.Event | None = None):
+        self.arrived = arrived or threading.Event()
         self.log = tempfile.TemporaryFile()  # noqa: SIM115
         self.begun = monotonic()
         self.peak = 0  # bytes
         self._buffer = bytearray()
+        self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()  # an empty one ends them
         self._open = True
         command = [sys.executable, "-P", "-c", "from treeml.system.child import serve; serve()"]
         try:
             self.process = subprocess.Popen(
-                [*command, str(other_end), task, str(memory or 0)],
+                [*command, task, str(memory or 0)],
                 stdin=subprocess.PIPE,
-                stdout=self.log,
-                stderr=subprocess.STDOUT,
-                pass_fds=(other_end,),
-                start_new_session=True,  # Ctrl-C in a terminal goes to the parent, which decides
+                stdout=subprocess.PIPE,
+                stderr=self.log,
                 env={**os.environ, "PYTHONPATH": _import_path()},
+                # Ctrl-C in a terminal goes to the parent, which decides.
+                start_new_session=not IS_WINDOWS,
+                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
             )
         except OSError:
-            os.close(self.channel)
             self.log.close()
             raise
-        finally:
-            os.close(other_end)
+        self._reader = threading.Thread(target=self._listen, daemon=True)
+        self._reader.start()
         # Written by a thread, because a large payload blocks until the child has started and reads it.
         threading.Thread(target=self._feed, args=(payload,), daemon=True).start()
 
     def messages(self) -> Iterator[tuple[str, Any]]:
         """The messages that have arrived since the last call."""
-        while self._open:
-            try:
-                chunk = os.read(self.channel, 1 << 20)
-            except BlockingIOError:
-                break
-            if not chunk:
-                self._open = False
-            self._buffer += chunk
+        with suppress(queue.Empty):
+            while self._open:
+                chunk = self._chunks.get_nowait()
+                self._open = bool(chunk)
+                self._buffer += chunk
         while len(self._buffer) >= LENGTH.size:
             (size,) = LENGTH.unpack_from(self._buffer)
             if len(self._buffer) < LENGTH.size + size:
@@ -90,10 +90,14 @@ class Child:
     def interrupt(self) -> None:
         """Asks the process to stop, as Ctrl-C does: a solver then returns what it has."""
         with suppress(ProcessLookupError):
-            os.kill(self.process.pid, signal.SIGINT)
+            self.process.send_signal(getattr(signal, "CTRL_BREAK_EVENT", signal.SIGINT))
 
     def kill(self) -> None:
         """Ends the process and all that it started."""
+        if IS_WINDOWS:
+            tree = ["taskkill", "/F", "/T", "/PID", str(self.process.pid)]
+            subprocess.run(tree, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+            return
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -104,7 +108,9 @@ class Child:
         if self.process.stdin is not None:
             with suppress(OSError):
                 self.process.stdin.close()
-        os.close(self.channel)
+        self._reader.join()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
         self.log.close()
 
     def printed(self) -> str:
@@ -124,6 +130,18 @@ class Child:
             return f"its process was ended by {name}"
         return f"its process ended with exit code {code} and no answer"
 
+    def _listen(self) -> None:
+        pipe = self.process.stdout
+        assert pipe is not None
+        chunk = b"-"
+        while chunk:
+            try:
+                chunk = os.read(pipe.fileno(), 1 << 20)
+            except OSError:
+                chunk = b""
+            self._chunks.put(chunk)
+            self.arrived.set()
+
     def _feed(self, payload: bytes) -> None:
         pipe = self.process.stdin
         assert pipe is not None
@@ -135,7 +153,10 @@ class Child:
 
 def serve() -> None:
     """The child's side: reads the payload, runs the task, sends its messages."""
-    channel, task, memory = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    channel = _take_output()
+    if sys.platform == "win32":  # the only signal that reaches another process there
+        signal.signal(signal.SIGBREAK, lambda *_: signal.raise_signal(signal.SIGINT))
+    task, memory = sys.argv[1], int(sys.argv[2])
     lock = threading.Lock()
 
     def send(kind: str, value: Any) -> None:
@@ -166,6 +187,17 @@ def peak_memory() -> int:
         return 0
     used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(used) * (1 if sys.platform == "darwin" else 1024)
+
+
+def _take_output() -> int:
+    """The standard output, for messages; from now on what is printed goes to the standard error."""
+    channel = os.dup(1)
+    os.dup2(2, 1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(channel, os.O_BINARY)
+    return channel
 
 
 def _write(channel: int, data: bytes) -> None:

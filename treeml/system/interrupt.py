@@ -59,3 +59,12 @@ def noting(note: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         _handle(signal.SIGINT, before)
+
+
+def press() -> None:
+    """Ctrl-C for this process, as a real signal if there is one: libraries install handlers that only those trigger."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)

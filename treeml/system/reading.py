@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 
 from treeml.system.confinement import no_waiting
 
@@ -88,3 +89,14 @@ def open_plain(path: str | Path) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def has_more(number: int, deadline: float) -> bool:
+    """Wait until a pipe has bytes or ends, or the deadline passes; a system that cannot wait for one says yes."""
+    import select
+
+    if not hasattr(select, "poll"):  # Windows
+        return True
+    waiting = select.poll()
+    waiting.register(number, select.POLLIN)
+    return bool(waiting.poll(max(0.0, deadline - monotonic()) * 1000))

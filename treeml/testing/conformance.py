@@ -11,7 +11,6 @@ project must also solve and refuse exactly what `matrix.json` says, so that it c
 
 from __future__ import annotations
 
-import signal
 import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +31,7 @@ from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Leaves, Support
 from treeml.problem.tree import Leaf, Node, Split
+from treeml.system.interrupt import press
 from treeml.testing.cases import SuiteCase, cases
 from treeml.testing.fuzz import differs
 from treeml.testing.matrix import Cell, deviation, is_unproved, refused, solved
@@ -212,7 +212,7 @@ class Conformance:
         if not isinstance(planned, Plan):
             self.check_refusals(planned)
             return
-        timer = threading.Timer(0.1, _interrupt_main)
+        timer = threading.Timer(0.1, press)
         answer: Answer | None = None
         try:
             timer.start()
@@ -341,12 +341,3 @@ class _Watched(Deadline):
 
 def _plain(*bounds: Any, actual: list[int] = ACTUAL) -> Problem:
     return binary(ROWS, 2, minimize(errors(actual, 2)), bounds)
-
-
-def _interrupt_main() -> None:
-    """Send a real signal if the platform has them: libraries install handlers that only a signal triggers."""
-    main = threading.main_thread().ident
-    if hasattr(signal, "pthread_kill") and main is not None:
-        signal.pthread_kill(main, signal.SIGINT)
-    else:
-        signal.raise_signal(signal.SIGINT)

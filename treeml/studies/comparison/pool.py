@@ -7,9 +7,8 @@ answer, the best tree or forest that it had reported is kept, after another proc
 
 from __future__ import annotations
 
-import selectors
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -64,7 +63,8 @@ def run_jobs(
     """Every job's record as it finishes. After Ctrl-C, running jobs report their best answer, and no job is started."""
     waiting = list(jobs)
     running: list[RunningJob] = []
-    with selectors.DefaultSelector() as selector, listening() as is_interrupted:
+    arrived = threading.Event()  # set when a process has sent something
+    with listening() as is_interrupted:
         try:
             while waiting or running:
                 if is_interrupted():
@@ -75,35 +75,34 @@ def run_jobs(
                     waiting = []
                 while waiting and len(running) < at_once:
                     job = waiting.pop(0)
-                    outcome = _begin(job, selector)
+                    outcome = _begin(job, arrived)
                     if isinstance(outcome, RunningJob):
                         running.append(outcome)
                     else:
                         yield job, outcome, None
                 for run in [each for each in running if _advance(each, on_progress)]:
                     running.remove(run)
-                    again = _kept(run, selector)
+                    again = _kept(run, arrived)
                     if again is not None:
                         running.append(again)
                     else:
-                        yield _finished(run, selector)
+                        yield _finished(run)
                 if on_change is not None:
                     on_change(running)
                 if running:
-                    selector.select(POLL)
+                    arrived.wait(POLL)
+                    arrived.clear()
         finally:
             for run in running:
                 run.child.close()
 
 
-def _begin(job: Job, selector: selectors.BaseSelector) -> RunningJob | Record:
+def _begin(job: Job, arrived: threading.Event) -> RunningJob | Record:
     try:
-        run = RunningJob(job, Child(TASK, job.payload(), job.memory))
+        return RunningJob(job, Child(TASK, job.payload(), job.memory, arrived))
     except OSError as error:
         because = f"its process could not be started: {error.strerror or error}"
         return {**job.about, **of_end(because, lost=True)}
-    selector.register(run.child.channel, selectors.EVENT_READ)
-    return run
 
 
 def _advance(run: RunningJob, on_progress: Callable[[Progress], bool | None] | None) -> bool:
@@ -126,7 +125,7 @@ def _advance(run: RunningJob, on_progress: Callable[[Progress], bool | None] | N
     return run.child.has_ended
 
 
-def _kept(run: RunningJob, selector: selectors.BaseSelector) -> RunningJob | None:
+def _kept(run: RunningJob, arrived: threading.Event) -> RunningJob | None:
     """A run that verifies the last report of this one, if this one ended without an answer."""
     record = run.record
     answered = record is not None and (
@@ -135,12 +134,10 @@ def _kept(run: RunningJob, selector: selectors.BaseSelector) -> RunningJob | Non
     if run.incumbent is None or answered or run.lost is not None:
         return None
     try:
-        again = RunningJob(run.job, Child(KEEP, run.job.payload(run.incumbent), run.job.memory), lost=run)
+        child = Child(KEEP, run.job.payload(run.incumbent), run.job.memory, arrived)
     except OSError:
         return None
-    selector.register(again.child.channel, selectors.EVENT_READ)
-    selector.unregister(run.child.channel)
-    return again
+    return RunningJob(run.job, child, lost=run)
 
 
 def _keep_limits(run: RunningJob) -> None:
@@ -168,9 +165,7 @@ def _interrupt(run: RunningJob, because: str, stop: Stop) -> None:
         run.child.interrupt()
 
 
-def _finished(run: RunningJob, selector: selectors.BaseSelector) -> Finished:
-    with suppress(KeyError):
-        selector.unregister(run.child.channel)
+def _finished(run: RunningJob) -> Finished:
     record, result = (_answer(run), run.result) if run.lost is None else _verified(run.lost, run)
     record = {**run.job.about, **record, "backend": run.job.backend or record.get("backend", "")}
     record["peak_memory"] = max(record.get("peak_memory") or 0, (run.lost or run).child.peak)
