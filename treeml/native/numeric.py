@@ -150,12 +150,12 @@ class NumericSolver:
         if tree is None:
             self._check(self._library.start(self._handle, None, None, None, None, 0))
             return
-        self._give(self._library.start, tree)
+        self._give(self._library.start, "start tree", tree)
 
-    def _give(self, function: Callable[..., int], tree: FlatThresholdTree) -> None:
+    def _give(self, function: Callable[..., int], name: str, tree: FlatThresholdTree) -> None:
         nodes = len(tree.column)
         parts = (tree.column, tree.cut, tree.yes, tree.no)
-        arrays = [whole(part, "each part of a tree", (nodes,), np.int32) for part in parts]
+        arrays = [whole(part, f"each part of a {name}", (nodes,), np.int32) for part in parts]
         self._check(function(self._handle, *arrays, nodes))
 
     def set(self, **options: int) -> None:
@@ -193,7 +193,7 @@ class NumericSolver:
 
     def propose(self, tree: FlatThresholdTree) -> None:
         """Within `watch`: a tree to go on from. It is checked, and is the answer if none is better."""
-        self._give(self._library.propose, tree)
+        self._give(self._library.propose, "proposed tree", tree)
 
     def best_tree(self) -> FlatThresholdTree | None:
         """The best tree; within `watch`, the best so far."""
