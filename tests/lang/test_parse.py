@@ -51,10 +51,10 @@ def number(text: str, unit: str = "") -> s.Number:
         ("predict `a b` is yes", s.Predict(s.Name("a b"), s.Name("yes"))),
         ("predict months observed died", s.Predict(s.Name("months"), observed=s.Name("died"))),
         ("predict observed observed `is`", s.Predict(s.Name("observed"), observed=s.Name("is"))),
-        ("leaves linear", s.LeafModel(s.Name("linear"))),
+        ("leaves linear", s.LeafModels(s.Name("linear"))),
         (
             "leaves linear(age, `a b`, ridge = 0.5)",
-            s.LeafModel(
+            s.LeafModels(
                 s.Call(
                     "linear",
                     (s.Argument(s.Name("age")), s.Argument(s.Name("a b")), s.Argument(number("0.5"), "ridge")),

@@ -25,7 +25,7 @@ from treeml.lang.syntax import (
     Expression,
     Features,
     Forbid,
-    LeafModel,
+    LeafModels,
     MistakeCost,
     Modifier,
     Name,
@@ -80,7 +80,7 @@ def columns_of(statements: Sequence[Statement], scope: Scope) -> ColumnFields:
 
 
 def _leaf_model(statements: Sequence[Statement], scope: Scope, found: ColumnFields) -> None:
-    statement = next((each for each in statements if isinstance(each, LeafModel)), None)
+    statement = next((each for each in statements if isinstance(each, LeafModels)), None)
     model = None if statement is None else linear_leaves(statement, scope)
     found.fields["linear"] = model
     for name, span in () if model is None else zip(model.columns, model.column_spans, strict=True):

@@ -15,7 +15,7 @@ from treeml.lang.syntax import (
     Ensemble,
     Features,
     Improve,
-    LeafModel,
+    LeafModels,
     ListTrees,
     MistakeCost,
     Objective,
@@ -121,7 +121,7 @@ def _facts(statement: Statement) -> Iterator[Fact]:
             yield "`satisfy` is given twice", "satisfy", span
         case Require() if statement.name:
             yield f"two requirements are called `{statement.name}`", f"require {statement.name}", span
-        case LeafModel():
+        case LeafModels():
             yield "what leaves hold is given twice", "leaves", span
         case Ensemble():
             yield "the ensemble is given twice", "ensemble", span

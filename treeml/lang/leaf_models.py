@@ -10,10 +10,10 @@ from treeml.lang.findings import Findings
 from treeml.lang.measures import MEASURES
 from treeml.lang.source import Span
 from treeml.lang.spec import LinearLeaves, Use
-from treeml.lang.syntax import Argument, Call, Improve, LeafModel, ListTrees, Name, Statement
+from treeml.lang.syntax import Argument, Call, Improve, LeafModels, ListTrees, Name, Statement
 
 
-def linear_leaves(statement: LeafModel, scope: Scope) -> LinearLeaves | None:
+def linear_leaves(statement: LeafModels, scope: Scope) -> LinearLeaves | None:
     """What the statement asks for; None if it is wrong."""
     called = statement.method
     name = called.name if isinstance(called, Call) else called.text

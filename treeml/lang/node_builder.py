@@ -30,7 +30,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
-    LeafModel,
+    LeafModels,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -220,8 +220,8 @@ class Builder:
     def forbid(self, children: Children) -> Forbid:
         return Forbid(children[3].items, span=_span(children))
 
-    def leaf_model(self, children: Children) -> LeafModel:
-        return LeafModel(children[1], span=_span(children))
+    def leaf_model(self, children: Children) -> LeafModels:
+        return LeafModels(children[1], span=_span(children))
 
     # one tree, many trees, better trees
 

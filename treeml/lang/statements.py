@@ -43,7 +43,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
-    LeafModel,
+    LeafModels,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -395,7 +395,7 @@ class Statements:
         if ridge is not None:
             arguments.append(Argument(expression(ridge), "ridge"))
         name = identifier(kind, "a model that leaves hold")
-        return self.add(LeafModel(Call(name, tuple(arguments)) if arguments else Name(name)))
+        return self.add(LeafModels(Call(name, tuple(arguments)) if arguments else Name(name)))
 
     def improve(self, method: str | MethodFormula, *arguments: Any, within: Any = None, **options: Any) -> Self:
         """Improve the starting tree instead of searching all trees.

@@ -270,7 +270,7 @@ class Forbid:
 
 
 @dataclass(frozen=True, slots=True)
-class LeafModel:
+class LeafModels:
     """`leaves linear(x1, x2, ridge = 0.1)`: what each leaf holds instead of a constant."""
 
     method: Call | Name
@@ -349,7 +349,7 @@ Statement = (
     | Satisfy
     | Require
     | Forbid
-    | LeafModel
+    | LeafModels
     | Ensemble
     | Start
     | Improve

@@ -26,7 +26,7 @@ from treeml.lang.syntax import (
     GoalPart,
     Improve,
     Include,
-    LeafModel,
+    LeafModels,
     ListTrees,
     MistakeCost,
     Modifier,
@@ -167,7 +167,7 @@ def _statement_pieces(statement: Statement) -> list[Piece]:
             return ["require ", f"{statement.name}: " if statement.name else "", statement.condition]
         case Forbid():
             return ["forbid split on ", *_columns(statement.columns)]
-        case LeafModel():
+        case LeafModels():
             return ["leaves ", statement.method]
     return _run_pieces(statement)
 

@@ -30,7 +30,7 @@ from treeml.native.matrix import MatrixAnswer, MatrixSolver
 from treeml.solving.checking import SameStatements, check, key_of
 from treeml.solving.express_result import (
     BACKEND,
-    Counted,
+    CountedTree,
     ExpressAnswer,
     ExpressLeaf,
     ExpressNode,
@@ -171,7 +171,7 @@ def _raised(data: NDArray[np.float64], found: MatrixAnswer, number: int) -> Expr
     return ExpressSplit(node.column, cut_between(low + 0.0, high + 0.0), yes, no)
 
 
-def _counted(root: ExpressNode, data: NDArray[np.float64], y: NDArray[Any], labels: list[int]) -> Counted:
+def _counted(root: ExpressNode, data: NDArray[np.float64], y: NDArray[Any], labels: list[int]) -> CountedTree:
     """How many rows of every class reach each leaf: counted in the matrix as it was given, not taken from C."""
     ends: list[int] = []  # the class of every leaf
 
@@ -191,10 +191,10 @@ def _counted(root: ExpressNode, data: NDArray[np.float64], y: NDArray[Any], labe
     counts = np.bincount(leaf * classes + actual, minlength=len(ends) * classes).tolist()
     cells = [counts[place : place + classes] for place in range(0, len(counts), classes)]
     right = sum([row[label] for row, label in zip(cells, ends, strict=True)])
-    return Counted(root, cells, len(y) - right, depth)
+    return CountedTree(root, cells, len(y) - right, depth)
 
 
-def _verify(counted: Counted, found: MatrixAnswer, most_depth: int) -> None:
+def _verify(counted: CountedTree, found: MatrixAnswer, most_depth: int) -> None:
     """BackendError if the rows contradict the claims of the kernel."""
     errors, bound, wrong = counted.errors, found.bound, []
     if errors != found.value:

@@ -62,7 +62,7 @@ class ExpressTask:
     within: float | None
 
 
-class Counted(NamedTuple):
+class CountedTree(NamedTuple):
     """A tree with how many rows of every class reach each of its leaves, the yes side first."""
 
     root: ExpressNode
@@ -75,7 +75,7 @@ class ExpressAnswer(NamedTuple):
     """A verified tree, and what is known about it."""
 
     task: ExpressTask
-    counted: Counted
+    counted: CountedTree
     size: MatrixSize
     found: MatrixAnswer
     shape: tuple[int, ...]  # rows and columns

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from treeml.lang.display import shown, width
-from treeml.trees.distributions import Spread
+from treeml.trees.distributions import ColumnSpread
 from treeml.trees.palette import INK, WARNING, class_color
 from treeml.trees.svg_text import decimal, escaped
 
@@ -35,7 +35,7 @@ class Frame:
         return self.left + self.width
 
 
-def draw_chart(spread: Spread, frame: Frame) -> Iterator[str]:
+def draw_chart(spread: ColumnSpread, frame: Frame) -> Iterator[str]:
     """Bars by class (or points with the means of both sides), the cut as a dashed line, and labels below the axis."""
     step = frame.width / max(len(spread.bars), 1)
     yield from _points(spread, frame, step) if spread.points else _bars(spread, frame, step)
@@ -48,7 +48,7 @@ def draw_chart(spread: Spread, frame: Frame) -> Iterator[str]:
     yield from _texts(spread, frame, step)
 
 
-def _bars(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
+def _bars(spread: ColumnSpread, frame: Frame, step: float) -> Iterator[str]:
     tallest = max((sum(bar.counts) for bar in spread.bars), default=0)
     space = 0.3 if spread.marks else 0.12 * step  # bars of levels stand apart
     for place, bar in enumerate(spread.bars):
@@ -64,7 +64,7 @@ def _bars(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
                 )
 
 
-def _points(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
+def _points(spread: ColumnSpread, frame: Frame, step: float) -> Iterator[str]:
     def height(share: float) -> str:
         return decimal(frame.bottom - 3 - share * (PLOT - 8))
 
@@ -76,7 +76,7 @@ def _points(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
         yield f'<path d="{way}" fill="none" stroke="{WARNING}" stroke-width="1.6"/>'
 
 
-def _texts(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
+def _texts(spread: ColumnSpread, frame: Frame, step: float) -> Iterator[str]:
     """The labels below the axis, the cut first; one that would touch another is left out."""
     taken: list[tuple[float, float]] = []
     for x, text, is_bold in _labels(spread, frame, step):
@@ -89,7 +89,7 @@ def _texts(spread: Spread, frame: Frame, step: float) -> Iterator[str]:
             yield f'<text x="{decimal(middle)}" y="{decimal(frame.bottom + 12)}" {look}>{escaped(text)}</text>'
 
 
-def _labels(spread: Spread, frame: Frame, step: float) -> Iterator[tuple[float, str, bool]]:
+def _labels(spread: ColumnSpread, frame: Frame, step: float) -> Iterator[tuple[float, str, bool]]:
     """The marked numbers; the names of the bars if they fit, or else how many there are on each side."""
     for place, text in sorted(spread.marks, key=lambda mark: mark[0] not in spread.cuts):
         yield frame.left + place * step, text, place in spread.cuts

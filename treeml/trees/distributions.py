@@ -36,7 +36,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class ColumnSpread:
     """The rows at a node along the tested column, or along the target for a leaf of numbers."""
 
     bars: tuple[Bar, ...]
@@ -51,7 +51,7 @@ class Spread:
 class Distributions:
     """The spread at every node, parents before their sides; None where there is nothing to show."""
 
-    spreads: tuple[Spread | None, ...]
+    spreads: tuple[ColumnSpread | None, ...]
     rows: int
     reach: tuple[float, float] | None = None  # of the target, if it is a number that the rows have
 
@@ -75,7 +75,7 @@ def distributions(tree: TreeData, data: Any) -> Distributions:
     reach = None
     if kinds.target is not None and np.isfinite(kinds.target).any():
         reach = (float(np.nanmin(kinds.target)), float(np.nanmax(kinds.target)))
-    spreads: list[Spread | None] = []
+    spreads: list[ColumnSpread | None] = []
     todo: list[tuple[Node, Rows]] = [(tree.root, np.arange(inputs.rows))]
     while todo:
         node, rows = todo.pop()
@@ -130,7 +130,7 @@ def _number(value: Any) -> float:
 
 def _at(
     node: Branch, column: Values, rows: Rows, side: Rows, kinds: _Kinds, reach: tuple[float, float] | None
-) -> Spread:
+) -> ColumnSpread:
     missing = np.zeros(len(rows), dtype=np.bool_) if column.missing is None else column.missing[rows]
     if node.test.kind == "at most" and not column.field.levels:
         values = column.values[rows].astype(np.float64)
@@ -145,7 +145,7 @@ def _of_numbers(
     rows: Rows,
     kinds: _Kinds,
     reach: tuple[float, float] | None,
-) -> Spread:
+) -> ColumnSpread:
     """A histogram in which the threshold is the border of two bars; missing values are a bar at the right end."""
     known = values[~missing]
     cut = float(number_of(test.values[0]))
@@ -163,7 +163,7 @@ def _of_numbers(
     labels = [""] * (left + right) + (["", "missing"] if has_missing else [])
     texts = [(left + (low - cut) / size, low), (float(left), cut), (left + (high - cut) / size, high)]
     marks = tuple((place, _short(value)) for place, value in dict(texts).items())
-    spread = Spread(_bars(labels, bins, rows, kinds), (float(left),), marks)
+    spread = ColumnSpread(_bars(labels, bins, rows, kinds), (float(left),), marks)
     if reach is None or kinds.target is None:
         return spread
     return _with_points(spread, np.where(missing, left + right + 1.5, places), rows, kinds.target, reach)
@@ -176,7 +176,7 @@ def _of_levels(
     missing: NDArray[np.bool_],
     kinds: _Kinds,
     reach: tuple[float, float] | None,
-) -> Spread:
+) -> ColumnSpread:
     """A bar per level, those of the first side first; small levels of a side share one bar."""
     keys = np.where(missing, -1, column.values[rows]) if column.field.levels else column.values[rows]
     found, code, counts = np.unique(keys, return_inverse=True, return_counts=True)
@@ -199,7 +199,7 @@ def _of_levels(
         cuts.append(float(len(labels)))
         names.append(f"{len(here)} {'value' if len(here) == 1 else 'values'}" if len(here) else "")
     bins = bar_of[code]
-    spread = Spread(_bars(labels, bins, rows, kinds), tuple(cuts[:-1] or cuts), sides=tuple(names))
+    spread = ColumnSpread(_bars(labels, bins, rows, kinds), tuple(cuts[:-1] or cuts), sides=tuple(names))
     if reach is None or kinds.target is None:
         return spread
     # Points of one level stand side by side, in the order of the rows, so that they hide each other less.
@@ -220,7 +220,9 @@ def _bars(labels: Sequence[str], bins: Rows, rows: Rows, kinds: _Kinds) -> tuple
     return tuple(Bar(label, tuple(each)) for label, each in zip(labels, counts, strict=True))
 
 
-def _with_points(spread: Spread, places: Floats, rows: Rows, target: Floats, reach: tuple[float, float]) -> Spread:
+def _with_points(
+    spread: ColumnSpread, places: Floats, rows: Rows, target: Floats, reach: tuple[float, float]
+) -> ColumnSpread:
     """The same with a point per row (at most MOST_POINTS, evenly chosen), and the mean of the target on each side."""
     low, high = reach
     share = (target[rows] - low) / (high - low) if high > low else np.full(len(rows), 0.5)
@@ -238,7 +240,7 @@ def _with_points(spread: Spread, places: Floats, rows: Rows, target: Floats, rea
     return replace(spread, points=points, means=tuple(means))
 
 
-def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float]) -> Spread | None:
+def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float]) -> ColumnSpread | None:
     """The histogram of the target in a leaf of numbers, over the same range in all leaves, with the prediction."""
     assert kinds.target is not None
     values = kinds.target[rows]
@@ -251,7 +253,7 @@ def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, fl
     # A linear leaf predicts a number of its own for each row.
     cuts = () if leaf.slopes else (min(max(place, 0.0), float(BINS)),)
     bars = tuple(Bar("", (int(count),)) for count in counts)
-    return Spread(bars, cuts, ((0.0, _short(low)), (float(BINS), _short(high))))
+    return ColumnSpread(bars, cuts, ((0.0, _short(low)), (float(BINS), _short(high))))
 
 
 def _short(value: float) -> str:

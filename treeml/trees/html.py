@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines
 from treeml.trees.nodes import TreeData
-from treeml.trees.svg import PLAIN, View, draw_svg
+from treeml.trees.svg import PLAIN, DrawingView, draw_svg
 
 if TYPE_CHECKING:
     from treeml.trees.forest import Forest
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 MOST_TREES = 6  # trees of a forest that are drawn
 
 
-def tree_html(tree: TreeData, view: View = PLAIN) -> str:
+def tree_html(tree: TreeData, view: DrawingView = PLAIN) -> str:
     """The drawing of a tree, which scrolls sideways if it is wider than the page."""
     return f'<div style="overflow-x:auto">{draw_svg(tree, view)}</div>'
 
 
-def forest_html(forest: Forest, views: Sequence[View] = ()) -> str:
+def forest_html(forest: Forest, views: Sequence[DrawingView] = ()) -> str:
     """The drawings of the trees with the largest weights, each under its weight."""
     views = views or [PLAIN] * len(forest.trees)
     parts = [f"<p>{len(forest.trees)} trees by {escaped(forest.criterion or 'votes')}</p>"]
@@ -32,7 +32,7 @@ def forest_html(forest: Forest, views: Sequence[View] = ()) -> str:
     return "\n".join(parts)
 
 
-def html_page(model: TreeData | Forest, views: Sequence[View] = ()) -> str:
+def html_page(model: TreeData | Forest, views: Sequence[DrawingView] = ()) -> str:
     """A page with the drawing, and the same as text for who cannot see it; it fetches nothing and runs nothing.
 
     `views` holds one for each tree, or nothing.

@@ -99,7 +99,7 @@ Node = TreeLeaf | Branch
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class BranchSide:
     """One way out of a branch, and what is true of the rows that take it."""
 
     node: Node
@@ -251,7 +251,7 @@ class TreeData:
             else:
                 todo += [(node.no, (*path, (node.test, False))), (node.yes, (*path, (node.test, True)))]
 
-    def sides(self, node: Node) -> tuple[Side, ...]:
+    def sides(self, node: Node) -> tuple[BranchSide, ...]:
         """The ways out of a node, in the order in which they are drawn; none for a leaf.
 
         >>> [side.fact for side in tree.sides(tree.root)]
@@ -261,14 +261,14 @@ class TreeData:
             return ()
         found = fan(node)
         if found is not None:
-            named = (Side(side, str(test), test.answer_text(True)) for test, side in found.branches)
+            named = (BranchSide(side, str(test), test.answer_text(True)) for test, side in found.branches)
             rest = self._rest_text(found)
             short = rest if rest == "other" else f"is {rest}"
-            return (*named, Side(found.rest, f"{shown(found.column)} is {rest}", short))
+            return (*named, BranchSide(found.rest, f"{shown(found.column)} is {rest}", short))
         test, gaps = node.test, self.may_miss(node.test.column)
         return (
-            Side(node.yes, str(test), test.answer_text(True, gaps)),
-            Side(node.no, test.negated(gaps), test.answer_text(False, gaps)),
+            BranchSide(node.yes, str(test), test.answer_text(True, gaps)),
+            BranchSide(node.no, test.negated(gaps), test.answer_text(False, gaps)),
         )
 
     def with_leaves(self, leaves: Mapping[int, TreeLeaf]) -> Self:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown, width
 from treeml.trees import charts, survival_curve
-from treeml.trees.distributions import Distributions, Spread
+from treeml.trees.distributions import ColumnSpread, Distributions
 from treeml.trees.drawing import against_text, leaf_facts, path_below, rows_text, title_of
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class, rounded_text
 from treeml.trees.palette import FULL_NUMBER, INK, PALE_NUMBER, PATH, WARNING, class_color, leaf_tint
@@ -32,7 +32,7 @@ _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class DrawingView:
     """What a drawing shows besides the tree."""
 
     path: tuple[int, ...] | None = None  # the sides that a row takes
@@ -40,7 +40,7 @@ class View:
     distributions: Distributions | None = None
 
 
-PLAIN = View()
+PLAIN = DrawingView()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Box:
     depth: int
     on_path: bool
     lines: tuple[_Line, ...]
-    spread: Spread | None
+    spread: ColumnSpread | None
     has_bar: bool
 
     @property
@@ -89,7 +89,7 @@ class _Place:
     y: float  # top
 
 
-def draw_svg(tree: TreeData, view: View = PLAIN) -> str:
+def draw_svg(tree: TreeData, view: DrawingView = PLAIN) -> str:
     """The tree as a drawing: a heading with the target and its classes, then boxes, with a bar in leaves."""
     boxes = _boxes(tree, view)
     middles, whole = _middles(boxes)
@@ -118,7 +118,7 @@ def draw_svg(tree: TreeData, view: View = PLAIN) -> str:
     return "\n".join(parts) + "\n"
 
 
-def draw_forest_svg(trees: Sequence[TreeData], views: Sequence[View] = ()) -> str:
+def draw_forest_svg(trees: Sequence[TreeData], views: Sequence[DrawingView] = ()) -> str:
     """One drawing with several trees below each other."""
     shown_views = views or [PLAIN] * len(trees)
     drawings = [draw_svg(tree, view) for tree, view in zip(trees, shown_views, strict=True)]
@@ -133,7 +133,7 @@ def draw_forest_svg(trees: Sequence[TreeData], views: Sequence[View] = ()) -> st
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _boxes(tree: TreeData, view: View) -> list[_Box]:
+def _boxes(tree: TreeData, view: DrawingView) -> list[_Box]:
     """Every node, parents before children, in the order of `TreeData.nodes`."""
     spreads = view.distributions.spreads if view.distributions is not None else None
     boxes: list[_Box] = []
@@ -217,7 +217,7 @@ def _tops(boxes: Sequence[_Box], top: float) -> list[float]:
     return tops
 
 
-def _heading(tree: TreeData, view: View, across: float) -> tuple[list[str], float]:
+def _heading(tree: TreeData, view: DrawingView, across: float) -> tuple[list[str], float]:
     """The target and what the colors stand for, in lines of this width, and where the tree begins below them."""
     named = shortened(shown(tree.target), 60) if tree.target else "clusters"
     parts = [_text_at(GAP, GAP + 2, _Line(named, is_bold=True), "start")]
@@ -253,7 +253,7 @@ def _legend(tree: TreeData) -> Iterator[tuple[str, str]]:
         yield FULL_NUMBER, f"highest {rounded_text(max(values))}"
 
 
-def _remarks(tree: TreeData, view: View) -> Iterator[tuple[str, str]]:
+def _remarks(tree: TreeData, view: DrawingView) -> Iterator[tuple[str, str]]:
     if view.path is not None:
         node = tree.root
         for place in view.path:

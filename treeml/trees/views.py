@@ -9,14 +9,14 @@ from treeml.data.table import label_text
 from treeml.trees.distributions import distributions
 from treeml.trees.nodes import TreeData
 from treeml.trees.routing import row_sides
-from treeml.trees.svg import PLAIN, View
+from treeml.trees.svg import PLAIN, DrawingView
 
 
-def view_of(tree: TreeData, row: Any = None, data: Any = None) -> View:
+def view_of(tree: TreeData, row: Any = None, data: Any = None) -> DrawingView:
     """The path of `row`, and how the rows of `data` spread at every node; each only if it is given."""
     if row is None and data is None:
         return PLAIN
-    return View(
+    return DrawingView(
         None if row is None else row_sides(tree, row),
         {name: "missing" if row[name] is None else label_text(row[name]) for name in tree.columns if name in row}
         if isinstance(row, Mapping)

@@ -8,7 +8,7 @@ from treeml.trees.export.contract import NO_ROWS, Export, ShownRows
 from treeml.trees.forest import Forest
 from treeml.trees.html import html_page
 from treeml.trees.picture import draw_picture
-from treeml.trees.svg import View, draw_forest_svg
+from treeml.trees.svg import DrawingView, draw_forest_svg
 from treeml.trees.tree import Tree
 from treeml.trees.views import view_of
 
@@ -46,7 +46,7 @@ def _html(model: Tree | Forest, shown: ShownRows = NO_ROWS) -> str:
     return html_page(model, _views(model, shown))
 
 
-def _views(model: Tree | Forest, shown: ShownRows) -> list[View]:
+def _views(model: Tree | Forest, shown: ShownRows) -> list[DrawingView]:
     return [view_of(tree, shown.row, shown.data) for tree in _trees(model)]
 
 
