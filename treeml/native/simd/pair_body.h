@@ -235,7 +235,7 @@ static inline ALWAYS_INLINE T NAME (cheaper_stump) (T before, T weight, T sum, T
   const T cell = NAME (least_of_cell) (weight, sum, price);
   const T other = NAME (least_of_cell) (other_weight, other_sum, price);
   const T both = (T) (cell + other), least = before < both ? before : both;
-  return ((T) (weight - cell) > price) & ((T) (other_weight - other) > price) ? least : before;
+  return (((T) (weight - cell) > price) & ((T) (other_weight - other) > price)) ? least : before;
 }
 
 static void NAME (paid) (const struct shape *shape, const void *doubled_, const void *weights_, const struct side *side,
