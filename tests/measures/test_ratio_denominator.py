@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 import treeml
 
@@ -23,3 +24,11 @@ def test_a_single_heavy_row_keeps_the_quotient_defined() -> None:
     }
     # The heavy row right: no errors, accuracy 1.
     assert values == dict.fromkeys(values, 0.2)
+
+
+def test_a_quotient_of_large_weights_before_another_goal_is_planned_without_overflow() -> None:
+    rows = pl.DataFrame({"age": [0, 1], "pay": [10**15, 10**15 + 1], "class": ["yes", "no"]})
+    text = 'predict class weight by pay maximize f1("yes") then minimize leaves require depth <= 1'
+    assert treeml.parse(text).solve(rows).objective == (1, 2)
+    with pytest.raises(treeml.SpecError, match="64 bits"):
+        treeml.parse(text).solve(rows, backend="native")

@@ -221,8 +221,9 @@ def _held(goal: Goal) -> Bound:
 
 
 def _all_bounds(problem: Problem) -> tuple[Bound, ...]:
-    """The bounds, and those that hold the earlier of several goals."""
-    return (*problem.bounds, *(_held(goal) for goal in problem.goals[:-1]))
+    """The bounds, and those that hold the earlier of several goals, but for quotients: those are plain sums."""
+    earlier = (goal for goal in problem.goals[:-1] if quotient_of(goal) is None)
+    return (*problem.bounds, *map(_held, earlier))
 
 
 def _sums(problem: Problem) -> list[Sum]:
