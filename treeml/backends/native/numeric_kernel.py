@@ -66,7 +66,9 @@ class ThresholdSolver:
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:
         """Passes on the fee of every column; returns how far rounding may be off, over all rows."""
         unit, features = self._solver.unit * self._steps, [column.feature for column in self.columns.columns]
-        exact = {feature: Fraction(fees[feature]) * unit for feature in features}
+        # Fractions of numpy's integers would overflow silently.
+        given = fees.tolist() if isinstance(fees, np.ndarray) else fees
+        exact = {feature: Fraction(given[feature]) * unit for feature in features}
         self._solver.fees(np.array(features), np.array([round(exact[feature]) for feature in features]))
         off = sum((abs(fee - round(fee)) for fee in exact.values()), Fraction(0))
         return off * int(self.problem.count.sum())
