@@ -256,7 +256,7 @@ class _Rounds:
             Status.LOCAL if is_local else Status.FEASIBLE,
             stop,
             self.kept_tree,
-            self.objective,
+            self.value(self.kept_tree),  # Ctrl-C may have come between the update of the value and that of the tree
             None,
             (),
             tuple(replace(moment) for moment in self.trace),
