@@ -54,7 +54,7 @@ class Limits:
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)  # the back-end's own; checked against Backend.options
     is_over: Callable[[], bool] | None = None  # asked now and then by back-ends that can: should the search end?
-    share: Callable[[Node], None] | None = None  # told of better trees during a search by back-ends that can
+    share: Callable[[Node], None] | None = None  # some back-ends call it with each better tree they find
     news: Callable[[], Node | None] | None = None  # the best tree of a search beside, asked now and then likewise
 
 
