@@ -18,18 +18,20 @@ static int32_t number_labels (const int64_t *labels, int64_t rows, int32_t most,
   }
   if ((uint64_t) high - (uint64_t) low >= widest_labels)
     return 0;
+  /* Distances from the lowest label are counted, since the label behind the highest one may not exist. */
+  const int32_t distances = (int32_t) (high - low) + 1;
   int32_t number[widest_labels];
-  memset (number, 0, (size_t) (high - low + 1) * sizeof *number);
+  memset (number, 0, (size_t) distances * sizeof *number);
   for (int64_t i = 0; i < rows; i++)
     number[labels[i] - low] = 1;
   int32_t classes = 0;
-  for (int64_t label = low; label <= high; label++) {
-    if (!number[label - low])
+  for (int32_t distance = 0; distance < distances; distance++) {
+    if (!number[distance])
       continue;
     if (classes == most)
       return 0;
-    listed[classes] = label;
-    number[label - low] = classes++;
+    listed[classes] = low + distance;
+    number[distance] = classes++;
   }
   for (int64_t i = 0; i < rows; i++)
     code[i] = number[labels[i] - low];
