@@ -239,14 +239,24 @@ def _remarks(tree: TreeData, view: DrawingView) -> Iterator[tuple[str, str]]:
         subject = f"{shortened(shown(tree.predicted), 40)} = " if tree.predicted else ""
         yield f"blue: the path of one row, to {subject}{shortened(tree.prediction_text(node), 40)}", PATH
     if view.distributions is not None:
-        rows, reach = view.distributions.rows, view.distributions.reach
-        counted = f"{rows:,} {'row' if rows == 1 else 'rows'}"
-        if reach is None:
-            yield f"bars: {counted} by value; dashed: where the tree splits them", INK
-        else:
-            limits = f"{rounded_text(reach[0])} to {rounded_text(reach[1])}"
-            yield f"dots: {counted}, from {limits} upwards; red: mean of each side", INK
-            yield "dashed: where the tree splits the rows, and in leaves the prediction", INK
+        for text in distribution_remarks(view.distributions):
+            yield text, INK
+
+
+def distribution_remarks(found: Distributions) -> Iterator[str]:
+    """What the charts in the nodes show."""
+    counted = f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
+    if found.reach is None:
+        yield f"bars: {counted} by value; dashed: where the tree splits them"
+    else:
+        limits = f"{rounded_text(found.reach[0])} to {rounded_text(found.reach[1])}"
+        yield f"dots: {counted}, from {limits} upwards; red: mean of each side"
+        yield "dashed: where the tree splits the rows, and in leaves the prediction"
+
+
+def chart_colors(tree: TreeData) -> int:
+    """How many colors the charts of a tree have."""
+    return len(tree.leaves) if tree.task == "clusters" else max(1, len(tree.classes))
 
 
 def _text_at(x: float, y: float, line: _Line, anchor: str) -> str:
@@ -311,9 +321,8 @@ def _drawn(tree: TreeData, box: _Box, place: _Place) -> str:
         y += LINE
     bottom = place.y + box.height
     if box.spread is not None:
-        colors = len(tree.leaves) if tree.task == "clusters" else max(1, len(tree.classes))
         chart_top = bottom - charts.HEIGHT - 2 - (BAR + 6 if box.has_bar else 0)
-        frame = charts.Frame(left + 12, chart_top, box.width - 24, colors)
+        frame = charts.Frame(left + 12, chart_top, box.width - 24, chart_colors(tree))
         parts += charts.draw_chart(box.spread, frame)
     if isinstance(box.node, TreeLeaf) and box.has_bar:
         parts += _bar(tree, box.node, left + 8, bottom - BAR - 7, box.width - 16)
