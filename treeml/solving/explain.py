@@ -173,7 +173,7 @@ def _conflict(result: Result) -> Diagnostic:
     helps = ["relax one of these lines" if len(blamed) > 1 else "relax this line"]
     if names and others:
         helps[0] += "; the other requirements play no part"
-    helps += [how_far(requirement) for requirement in blamed[:1]]
+    helps += [how_far(requirement, spec.file) for requirement in blamed[:1]]
     title = "no tree meets these requirements together" if len(blamed) != 1 else "no tree meets this requirement"
     return Diagnostic("F601", title, labels, (), tuple(helps))
 
