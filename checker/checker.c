@@ -16,7 +16,7 @@ __extension__ typedef __int128 wide;
 enum { MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60 };
 static const integer LIMIT = 1LL << 53, MANY = 1LL << 31, MOST_VOTES = 1LL << 41, MOST_CELLS = 1LL << 26;
 static const char *TOO_LARGE = "costs are too large: their sum reaches 2^53";
-static integer claim_checked = -1; /* the claim that is being checked */
+static integer claim_checked = -1, line_at, line_count; /* the claim, and the line, that is being read */
 
 static void demand (int condition, int verdict, const char *why) {
   if (condition)
@@ -104,8 +104,7 @@ static integer find (const char *word, list words, integer from) {
 
 /* A decimal times the scale, which must be whole. */
 static integer scaled (const char *cell, integer scale, integer least, integer most) {
-  integer digits = 0;
-  wide value = 0, divisor = 0; /* 0 before the point */
+  wide digits = 0, value = 0, divisor = 0; /* 0 before the point */
   for (const char *at = cell + (*cell == '-' || *cell == '+'); *at; at++)
     if (*at == '.' && digits && !divisor)
       divisor = 1;
@@ -116,8 +115,7 @@ static integer scaled (const char *cell, integer scale, integer least, integer m
     }
   value *= *cell == '-' ? -scale : scale;
   divisor += !divisor;
-  need (digits && value % divisor == 0, "a number times its scale is not whole");
-  need ((value /= divisor) >= least && value <= most, "a number is out of range");
+  need (digits && value % divisor == 0 && (value /= divisor) >= least && value <= most, "a number is out of range");
   return (integer) value;
 }
 
@@ -132,10 +130,8 @@ static double number (const char *token) {
 
 /* The header: lines in a fixed order, each a key and what follows it. */
 static list *data, *certificate, *trees, missing, tokens; /* of the last line that was taken, the key first */
-static integer line_at, line_count;
 
-/* Does the next line have this key? Then it is taken. */
-static int take (const char *key, integer least, integer most, int optional) {
+static int take (const char *key, integer least, integer most, int optional) { /* the next line, if it has the key */
   need (line_at < line_count, "the header ends too early");
   int found = !strcmp (certificate[line_at].at[0], key);
   need (found || optional, "a line of the header is missing");
@@ -158,13 +154,11 @@ static struct amount {
 } amounts[MOST_GOALS + 1];                  /* the requirement follows the goals */
 
 static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3];
-static integer *target, fields, *costs, price;       /* number or class; classes or 3; rows x fields; of a leaf */
-static integer families, tests, *family_of, deepest; /* the depth of trees that is recomputed */
-static int **slot, row_use;                          /* of every family and row; do claims limit the requirement? */
+static integer *target, fields, *costs, price; /* number or class; classes or 3; rows x fields; of a leaf */
+static integer families, tests, columns, *family_of, *is_asked; /* by test; of every column: does a test ask it? */
+static int **slot, row_use, deepest; /* of every family and row; do claims limit the requirement? */
 static enum { OPTIMAL, BOUND, INFEASIBLE, MARGIN, UNKNOWN } claim;
 static integer penalty, divisor, *counts, paid; /* of a forest */
-
-static const char *cell_of (integer row, integer place) { return data[row + 1].at[place]; }
 
 static integer column (const char *name) {
   integer place = find (name, data[0], 0), end = data[0].count;
@@ -177,10 +171,10 @@ static void read_target (void) {
   integer place = column (tokens.at[1]);
   target = make (rows, sizeof *target);
   for (integer r = 0; squared && r < rows; r++)
-    target[r] = scaled (cell_of (r, place), whole (tokens.at[2], 0, LIMIT), -LIMIT, LIMIT);
+    target[r] = scaled (data[r + 1].at[place], whole (tokens.at[2], 0, LIMIT), -LIMIT, LIMIT);
   for (; !squared && take ("class", 1, MANY, 1); classes++)
     for (integer r = 0; r < rows; r++)
-      if (find (cell_of (r, place), tokens, 1) < tokens.count)
+      if (find (data[r + 1].at[place], tokens, 1) < tokens.count)
         target[r] = target[r] ? -1 : classes + 1;
   for (integer r = 0; !squared && r < rows; r++)
     need (target[r]-- > 0 && classes <= MOST_CLASSES, "a target is not of one class of up to 64");
@@ -191,12 +185,15 @@ static void read_target (void) {
 /* For every family and row: the first test that says yes, or the first one of the next family. */
 static void read_tests (void) {
   slot = make (line_count, sizeof *slot);
-  for (; take ("test", 2, MANY, 1); families++) {
+  is_asked = make (data[0].count, sizeof *is_asked);
+  for (; take ("test", 2, MANY, families > 0); families++) {
     integer place = column (tokens.at[1]), end = tokens.count, missing_yes = !strcmp (tokens.at[end - 1], "missing");
     int is_words = !strcmp (tokens.at[2], "words");
+    columns += !is_asked[place]++;
     end -= missing_yes && !is_words;
     need (end > 3 && (is_words || !strcmp (tokens.at[2], "cuts")), "a test is not understood");
-    need (rows * (families + 1) <= MOST_CELLS, "there are too many rows and tests");
+    integer end_test = tests + (is_words ? 1 : end - 3);
+    need (larger (rows * (families + 1), end_test) <= MOST_CELLS, "there are too many rows and tests");
     double *cuts = make (end, sizeof *cuts);
     for (integer i = 3; !is_words && i < end; i++) {
       cuts[i] = number (tokens.at[i]);
@@ -205,7 +202,7 @@ static void read_tests (void) {
     slot[families] = make (rows, sizeof **slot);
     for (integer r = 0; r < rows; r++) {
       integer low = 3, high = end;
-      const char *cell = cell_of (r, place);
+      const char *cell = data[r + 1].at[place];
       if (is_words || find (cell, missing, 1) < missing.count)
         low = is_words ? 3 + (find (cell, tokens, 3) == end) : missing_yes ? 3 : end;
       else
@@ -215,14 +212,12 @@ static void read_tests (void) {
         }
       slot[families][r] = (int) (tests + low - 3);
     }
-    integer end_test = tests + (is_words ? 1 : end - 3);
     family_of = resize (family_of, end_test, sizeof *family_of);
     while (tests < end_test)
       family_of[tests++] = families;
     family_of[tests] = families + 1;
   }
-  need (families, "there are no tests");
-  deepest = 1 + (tests == families);
+  deepest = 1 + (tests == families); /* the depth of trees that is recomputed */
 }
 
 /* The weights of the rows, by the end of a line: nothing, or a column and a scale. */
@@ -230,7 +225,7 @@ static integer *read_weights (integer at) {
   integer *weights = make (rows, sizeof *weights), given = tokens.count == at + 3 && !strcmp (tokens.at[at], "weight");
   need (given || tokens.count == at, "a goal or requirement is not understood");
   for (integer r = 0, place = given ? column (tokens.at[at + 1]) : 0; r < rows; r++)
-    weights[r] = given ? scaled (cell_of (r, place), whole (tokens.at[at + 2], 0, LIMIT), -LIMIT, LIMIT) : 1;
+    weights[r] = given ? scaled (data[r + 1].at[place], whole (tokens.at[at + 2], 0, LIMIT), -LIMIT, LIMIT) : 1;
   return weights;
 }
 
@@ -239,17 +234,15 @@ static void read_amount (struct amount *a, integer factor, integer at) {
   static wide all; /* amounts together */
   int priced = tokens.count > at + 1 && !strcmp (tokens.at[at], "price");
   char *holds = make (rows, 1);
-  a->factor = factor;
-  a->price = priced ? whole (tokens.at[at + 1], 0, LIMIT) : 0;
+  *a = (struct amount) {factor, priced ? whole (tokens.at[at + 1], 0, LIMIT) : 0, read_weights (priced ? at + 2 : at),
+                        make (rows * classes, sizeof *a->matrix), 0};
   a->size = (wide) a->price * rows;
-  a->weights = read_weights (priced ? at + 2 : at);
-  a->matrix = make (rows * classes, sizeof *a->matrix);
   while (classes && take ("cost", classes, classes, 1)) {
     list given = tokens;
     memset (holds, 1, (size_t) rows);
     while (take ("when", 2, MANY, 1))
       for (integer r = 0, place = column (tokens.at[1]); r < rows; r++)
-        holds[r] = holds[r] && find (cell_of (r, place), tokens, 2) < tokens.count;
+        holds[r] = holds[r] && find (data[r + 1].at[place], tokens, 2) < tokens.count;
     for (integer i = 0; i < rows * classes; i++)
       if (holds[i / classes]) {
         wide more = (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes];
@@ -274,9 +267,8 @@ static void read_claim (void) {
     stated[i] = whole (tokens.at[i + 2], -LIMIT, LIMIT);
   need (goals >= (claim < INFEASIBLE) && goals <= most[claim], "there are too few or too many goals");
   need (classes || (claim == BOUND && amounts[0].factor == 1), "the claim about a squared loss is not a plain bound");
-  need (required ? classes && claim != MARGIN && !(claim == INFEASIBLE && row_use) : claim != INFEASIBLE,
-        "a claim of this kind has no such requirement");
-  need (!row_use || !most_leaves, "a requirement and leaves cannot both be limited by claims");
+  int fits = required ? classes && claim < MARGIN && !(row_use && (most_leaves || claim > BOUND)) : claim != INFEASIBLE;
+  need (fits, "a claim of this kind, or a limit of leaves, has no such requirement");
   for (integer g = 0; g + 1 < goals; g++) /* a goal outweighs all later ones */
     need (amounts[g].factor >= amounts[g + 1].factor * (amounts[g + 1].size + 1), "the factors do not fit");
 }
@@ -288,9 +280,8 @@ static void square (void) {
     total += target[r];
   for (integer r = 0; r < rows; r++) {
     wide weight = amounts[0].weights[r], shifted = target[r] - (total - (total % rows + rows) % rows) / rows;
-    deviations += shifted < 0 ? -weight * shifted : weight * shifted;
-    squares += weight * shifted * shifted;
-    need (weight >= 0 && (weights += weight) < LIMIT && deviations < MANY && squares < LIMIT, TOO_LARGE);
+    need ((deviations += shifted < 0 ? -weight * shifted : weight * shifted) < MANY && weight >= 0, TOO_LARGE);
+    need ((squares += weight * shifted * shifted) < LIMIT && (weights += weight) < LIMIT, TOO_LARGE);
     for (integer c = 0; c < 3; c++, weight *= shifted)
       costs[3 * r + c] = (integer) weight;
   }
@@ -298,13 +289,12 @@ static void square (void) {
 
 /* The dual prices of rows and rival classes make costs: a tree's edge is the sum of all prices - its cost. */
 static void read_prices (void) {
-  integer weight = 0;
   take ("forest", 2, MANY, 0);
-  penalty = whole (tokens.at[1], 0, MANY);
+  penalty = whole (tokens.at[1], 1, MANY);
   divisor = whole (tokens.at[2], 0, MANY);
   counts = read_weights (3);
   take ("prices", rows * (classes - 1), rows * (classes - 1), 0);
-  for (integer r = 0, at = 1; r < rows; r++, at += classes - 1) {
+  for (integer r = 0, at = 1, weight = 0; r < rows; r++, at += classes - 1) {
     integer own = 0;
     for (integer i = at; i < at + classes - 1; i++)
       own += whole (tokens.at[i], 0, LIMIT);
@@ -323,7 +313,7 @@ typedef struct {
 } rowset;
 
 static struct merged_row {
-  integer *sums, offset, loss[2], is_marked, slot_count;
+  integer *sums, offset, loss[2], count, is_marked, slot_count;
   int *slots; /* the first test that says yes of each family that has one; last the number of tests: always yes */
 } *merged_rows;
 
@@ -331,11 +321,10 @@ static rowset everything, merged;
 static integer channels, width, base[2], unit, most_use; /* sums about costs, all sums */
 
 static int by_slots (const void *a, const void *b) {
-  int x = *(const int *) a, y = *(const int *) b;
-  for (integer f = 0; f < families; f++)
-    if (slot[f][x] != slot[f][y])
-      return slot[f][x] < slot[f][y] ? -1 : 1;
-  return 0;
+  integer x = *(const int *) a, y = *(const int *) b, f = 0;
+  while (f < families - 1 && slot[f][x] == slot[f][y])
+    f++;
+  return slot[f][x] - slot[f][y];
 }
 
 /* Rule NORMALIZE: what the cheapest class of merged rows costs, or uses, is unavoidable and goes to the base. */
@@ -366,8 +355,7 @@ static void merge_rows (void) {
     }
     for (integer c = 0; c < channels; c++)
       row->sums[c] -= row->offset;
-    if (support > 1)
-      row->sums[width - 1] = to - from;
+    row->sums[channels * (1 + row_use)] = row->count = to - from;
     row->slots = make (families + 1, sizeof *row->slots);
     for (integer f = 0; f < families; f++) {
       row->slots[row->slot_count] = slot[f][order[from]];
@@ -383,7 +371,7 @@ static void merge_rows (void) {
 }
 
 static rowset side_of (rowset set, integer test, int yes) {
-  rowset found = {make (set.size, sizeof *found.row), 0};
+  rowset found = {resize (NULL, set.size, sizeof *found.row), 0};
   const int *first_yes = slot[family_of[test]];
   for (integer i = 0; i < set.size; i++)
     if ((first_yes[set.row[i]] <= test) == yes)
@@ -408,8 +396,8 @@ static void add_point (front *f, integer use, integer cost) {
   f->least = smaller (f->least, cost);
 }
 
-/* Adds the costs of many leaves: sums[c * many + t] is channel c of leaf t. With too few rows a leaf costs more than
-   any other; squares are rounded down. */
+/* Adds costs of leaves: sums[c * many + t] is channel c of leaf t. With too few rows it is LIMIT. Squares round down.
+ */
 static void add_costs (integer *cost, const integer *sums, integer many) {
   for (integer c = 0; classes && c < channels; c++)
     for (integer t = 0; t < many; t++)
@@ -519,14 +507,16 @@ static void check_claim (list words) {
   integer entry_size = row_use || most_leaves ? 6 : 4, size = words.count, *line = make (size, sizeof *line);
   for (integer i = 0; i < size; i++)
     line[i] = whole (words.at[i], 0, LIMIT);
-  prove (size > 4 && line[3] <= MOST_DEPTH && size > 4 + line[3], "the line is too short");
+  prove (size > 4 && larger (line[0], line[3]) <= MOST_DEPTH && larger (line[1], line[2]) < LIMIT && size > 4 + line[3],
+         "the line is too short, or a number of it is out of range");
   struct checked_claim c = {line[0], line[1], line[2], merged};
   const integer *entry = line + 5 + line[3], *end = line + size;
-  prove (c.deep <= MOST_DEPTH && larger (c.bound, c.most) < LIMIT, "a number of the line is out of range");
   prove (entry[-1] <= size && end - entry == entry_size * entry[-1], "the line has the wrong length");
   for (const integer *literal = line + 4; literal < entry - 1; literal++) {
     prove (*literal < 2 * tests, "a test does not exist");
-    c.set = side_of (c.set, *literal / 2, *literal % 2);
+    rowset all = c.set;
+    c.set = side_of (all, *literal / 2, *literal % 2);
+    free (all.row == merged.row ? NULL : all.row);
   }
   claims[claim_checked] = c;
   int is_split = c.deep > deepest;
@@ -553,19 +543,18 @@ static void check_claim (list words) {
   }
   for (integer t = 0; is_split && c.most >= 2 * unit && t < tests; t++)
     if (reached[t] <= c.most - 2 * unit) {
-      rowset yes = side_of (c.set, t, 1), no = side_of (c.set, t, 0);
-      integer worse = larger (best_tree (yes, 0, LIMIT), best_tree (no, 0, LIMIT)); /* LIMIT: too few rows for a leaf */
-      prove (!yes.size || !no.size || worse == LIMIT, "a test is not covered");
-      free (yes.row), free (no.row);
+      integer count[2] = {0, 0};
+      for (integer i = 0; i < c.set.size; i++)
+        count[slot[family_of[t]][c.set.row[i]] <= t] += merged_rows[c.set.row[i]].count;
+      prove (smaller (count[0], count[1]) < support, "a test is not covered");
     }
   free (reached), free (line);
 }
 
-/* Returns what the last claim proves. */
-static integer check_claims (void) {
+static integer check_claims (void) { /* returns what the last one proves */
   integer many = single ("claims", 0, LIMIT, -1);
-  prove (many && line_count == line_at + many + 1, "there are not as many claims as stated");
-  prove (!strcmp (certificate[line_at + many].at[0], "end"), "the file does not end after its claims");
+  int ends = many && line_count == line_at + many + 1 && !strcmp (certificate[line_count - 1].at[0], "end");
+  prove (ends, "there is no claim, or the file does not end after the claims that it states");
   claims = make (many, sizeof *claims);
   for (claim_checked = 0; claim_checked < many; claim_checked++)
     check_claim (certificate[line_at + claim_checked]);
@@ -581,8 +570,8 @@ static integer tree_count, values[MOST_GOALS], value_count, leaves, square_loss,
 static integer route (list tree, integer at, rowset set, integer deep) {
   prove (at < tree.count, "a tree cannot be read");
   integer node = whole (tree.at[at++], -LIMIT, LIMIT);
-  prove (node < tests && node >= -larger (1, classes), "a tree cannot be read");
-  prove (node < 0 || deep < depth, "a tree is too deep");
+  prove (node < tests && node >= -larger (1, classes) && (node < 0 || deep < depth),
+         "a tree is not readable or too deep");
   for (int yes = 1; node >= 0 && yes >= 0; yes--) {
     rowset side = side_of (set, node, yes);
     at = route (tree, at, side, deep + 1);
@@ -628,7 +617,7 @@ static void check_forest (integer proved) {
   within = r >= -total && r <= total && value <= r && (wide) divisor * (r - value) >= penalty * short_by;
   prove (within, "the forest does not have the margin that is stated");
   prove ((wide) (paid - proved) * total <= (wide) stated[1] * paid, "the claims do not prove the bound on margins");
-  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld\n", value,
+  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld", value,
           total, stated[1], total);
 }
 
@@ -647,12 +636,25 @@ static void check_statement (integer proved) {
   }
   /* A better tree would stay below by at least the factor of the last goal, because values are whole numbers. */
   prove (proved > enough - (goals ? amounts[goals - 1].factor : 0), "the claims do not prove the statement");
-  printf (claim == INFEASIBLE ? "verified: no tree meets the requirement: every tree costs at least %lld\n"
-          : claim == BOUND    ? "verified: no tree has a value below %lld\n"
-                              : "verified: the tree is optimal: its value is %lld, and no tree has a smaller one\n",
-          claim == INFEASIBLE ? proved
-          : claim == BOUND    ? stated[0]
-                              : values[0]);
+  static const char *said[] = {"the tree is optimal: no tree has a smaller value than", "no tree has a value below",
+                               "no tree meets the requirement: every tree costs at least"};
+  printf ("verified: %s %lld", said[claim], claim == INFEASIBLE ? proved : claim == BOUND ? stated[0] : values[0]);
+  for (integer g = claim == OPTIMAL; g < value_count; g++)
+    printf (claim == BOUND ? "; the tree has %lld" : ", then %lld", values[g]);
+}
+
+/* Which values and trees the statement is about, so that nobody takes it for a stronger one. */
+static void print_scope (void) {
+  int errors = goals == 1 && classes && !amounts[0].price;
+  for (integer i = 0; errors && i < rows * classes; i++)
+    errors = amounts[0].matrix[i] == (i % classes != target[i / classes]);
+  printf (" (%s of \"", errors ? "errors" : claim == MARGIN ? "margins" : classes ? "costs" : "squares");
+  for (const char *at = certificate[3].at[1]; *at; at++) /* the target */
+    putchar (*at < ' ' || *at > '~' ? '?' : *at);
+  printf ("\", %lld rows; trees of depth %lld with up to %lld leaves of %lld rows or more, ", rows, depth,
+          most_leaves ? most_leaves : smaller (rows, 1LL << smaller (depth, 53)), support);
+  printf ("%lld tests on %lld of %lld columns%s)\n", tests, columns, data[0].count,
+          required ? ", requirement met" : "");
 }
 
 int main (int argc, char **argv) {
@@ -671,8 +673,7 @@ int main (int argc, char **argv) {
   depth = single ("depth", 0, MOST_DEPTH, -1);
   most_leaves = single ("leaves", 0, MOST_LEAVES, 0);
   support = single ("support", 1, MANY, 1);
-  if (take ("missing", 1, MANY, 1))
-    missing = tokens;
+  missing = take ("missing", 1, MANY, 1) ? tokens : missing;
   read_tests ();
   for (; goals < MOST_GOALS && take ("goal", 1, MANY, 1); goals++)
     read_amount (&amounts[goals], whole (tokens.at[1], 1, LIMIT), 2);
@@ -688,11 +689,11 @@ int main (int argc, char **argv) {
     square ();
   for (; take ("tree", 1, MANY, 1); trees[tree_count++] = tokens)
     trees = grow (trees, tree_count, sizeof *trees);
-  value_count = take ("value", 1, MOST_GOALS, 1) ? tokens.count - 1 : 0;
-  for (integer i = 0; i < value_count; i++)
-    values[i] = whole (tokens.at[i + 1], -LIMIT, LIMIT);
+  for (integer many = take ("value", 1, MOST_GOALS, 1) ? tokens.count - 1 : 0; value_count < many; value_count++)
+    values[value_count] = whole (tokens.at[value_count + 1], -LIMIT, LIMIT);
   merge_rows ();
   predicted = make (rows, sizeof *predicted);
   (claim == MARGIN ? check_forest : check_statement) (check_claims ());
+  print_scope ();
   return 0;
 }
