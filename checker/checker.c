@@ -58,17 +58,16 @@ static integer read_table (list **table, const char *path, char separator) {
   FILE *file = strcmp (path, "-") ? fopen (path, "rb") : stdin;
   need (file != NULL, "a file cannot be opened");
   char *all = NULL;
-  size_t size = 0;
-  for (size_t got = 1; got; size += got) {
-    all = resize (all, (integer) (2 * size + 65536), 1);
-    got = fread (all + size, 1, size + 65536, file);
+  integer size = 0, lines = 0;
+  for (integer got = 1; got; size += got) {
+    all = resize (all, 2 * size + 65536, 1);
+    got = (integer) fread (all + size, 1, (size_t) size + 65536, file);
   }
   while (size && (all[size - 1] == '\n' || all[size - 1] == '\r'))
     size--;
   all[size] = 0;
-  need (size && strlen (all) == size && !ferror (file), "a file is empty, or not plain lines");
+  need (size && strlen (all) == (size_t) size && !ferror (file), "a file is empty, or not plain lines");
   list line = {NULL, 0};
-  integer lines = 0;
   for (char last = separator, *at = all; last; at++) {
     char *from = at, *to = at;
     if (*at == '"') {
@@ -128,8 +127,7 @@ static double number (const char *token) {
   return value;
 }
 
-/* The header: lines in a fixed order, each a key and what follows it. */
-static list *data, *certificate, *trees, missing, tokens; /* of the last line that was taken, the key first */
+static list *data, *certificate, *trees, missing, tokens; /* of the last line, the key first */
 
 static int take (const char *key, integer least, integer most, int optional) { /* the next line, if it has the key */
   need (line_at < line_count, "the header ends too early");
@@ -153,12 +151,11 @@ static struct amount {
   wide size;                                /* no values of two trees differ by more */
 } amounts[MOST_GOALS + 1];                  /* the requirement follows the goals */
 
-static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3];
-static integer *target, fields, *costs, price; /* number or class; classes or 3; rows x fields; of a leaf */
+static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3], penalty, divisor, paid;
+static integer *target, fields, *costs, price, *counts; /* number or class; classes or 3; rows x fields; of a leaf */
 static integer families, tests, columns, *family_of, *is_asked; /* by test; of every column: does a test ask it? */
 static int **slot, row_use, deepest; /* of every family and row; do claims limit the requirement? */
 static enum { OPTIMAL, BOUND, INFEASIBLE, MARGIN, UNKNOWN } claim;
-static integer penalty, divisor, *counts, paid; /* of a forest */
 
 static integer column (const char *name) {
   integer place = find (name, data[0], 0), end = data[0].count;
@@ -309,16 +306,16 @@ static void read_prices (void) {
    the cost of every class, and then its use. If leaves need many rows, their number comes last. */
 typedef struct {
   int *row;
-  integer size;
+  integer size, deep, most, bound; /* a claim about it: trees of this depth that use at most this cost the bound */
 } rowset;
 
 static struct merged_row {
-  integer *sums, offset, loss[2], count, is_marked, slot_count;
+  integer *sums, offset, loss[2], count, slot_count;
   int *slots; /* the first test that says yes of each family that has one; last the number of tests: always yes */
 } *merged_rows;
 
-static rowset everything, merged;
-static integer channels, width, base[2], unit, most_use; /* sums about costs, all sums */
+static rowset everything, merged, nothing, *claims, parent; /* the claim that is being checked, and its sums */
+static integer *parent_sums, channels, width, base[2], unit, most_use; /* sums about costs, all sums */
 
 static int by_slots (const void *a, const void *b) {
   integer x = *(const int *) a, y = *(const int *) b, f = 0;
@@ -333,7 +330,7 @@ static void merge_rows (void) {
   for (int r = 0; r < rows; r++)
     order[r] = r;
   qsort (order, (size_t) rows, sizeof *order, by_slots);
-  everything = (rowset) {order, rows};
+  everything = (rowset) {order, rows, 0, 0, 0};
   merged.row = make (rows, sizeof *order);
   merged_rows = make (rows, sizeof *merged_rows);
   channels = fields - (classes && !row_use);
@@ -355,23 +352,24 @@ static void merge_rows (void) {
     }
     for (integer c = 0; c < channels; c++)
       row->sums[c] -= row->offset;
-    row->sums[channels * (1 + row_use)] = row->count = to - from;
+    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
+    row->count = !classes || support > 1 || row->loss[0] || row->loss[1] ? to - from : 0;
+    row->sums[channels * (1 + row_use)] = row->count;
     row->slots = make (families + 1, sizeof *row->slots);
     for (integer f = 0; f < families; f++) {
       row->slots[row->slot_count] = slot[f][order[from]];
       row->slot_count += family_of[slot[f][order[from]]] == f;
     }
     row->slots[row->slot_count++] = (int) tests;
-    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
-    merged.row[merged.size] = order[from];
-    merged.size += !classes || support > 1 || row->loss[0] || row->loss[1];
   }
+  for (int r = 0; r < rows; merged.size += merged_rows[r++].count > 0) /* all sets are in rising order */
+    merged.row[merged.size] = r;
   most_use = row_use ? limit - base[1] : most_leaves;
   unit = row_use ? amounts[goals].price : most_leaves > 0;
 }
 
 static rowset side_of (rowset set, integer test, int yes) {
-  rowset found = {resize (NULL, set.size, sizeof *found.row), 0};
+  rowset found = {resize (NULL, set.size, sizeof *found.row), 0, set.deep, set.most, set.bound};
   const int *first_yes = slot[family_of[test]];
   for (integer i = 0; i < set.size; i++)
     if ((first_yes[set.row[i]] <= test) == yes)
@@ -402,10 +400,8 @@ static void add_costs (integer *cost, const integer *sums, integer many) {
   for (integer c = 0; classes && c < channels; c++)
     for (integer t = 0; t < many; t++)
       cost[t] = smaller (cost[t], sums[c * many + t]);
-  for (integer t = 0; !classes && t < many; t++) {
-    integer weight = larger (sums[t], 1), sum = sums[many + t];
-    cost[t] = sums[2 * many + t] - (sum * sum + weight - 1) / weight;
-  }
+  for (integer t = 0; !classes && t < many; t++)
+    cost[t] = sums[2 * many + t] - (sums[many + t] * sums[many + t] + larger (sums[t], 1) - 1) / larger (sums[t], 1);
   for (integer t = 0; support > 1 && t < many; t++)
     cost[t] = sums[(width - 1) * many + t] < support ? LIMIT : cost[t];
 }
@@ -431,23 +427,37 @@ static void add_stumps (front *to, const integer *yes) {
   free (no), free (cost);
 }
 
-/* Rule DEPTH2: the least cost of a tree on the set that uses at most `most`, from the sums of rows on the yes sides of
-   tests: first of all rows, then for each test of the rows on its yes side. */
-static integer best_tree (rowset set, integer deep, integer most) {
-  prove (deep <= deepest, "this depth cannot be recomputed");
-  integer many = tests + 1, block = width * many, *sums = make (deep == 2 ? block * many : block, sizeof *sums);
-  integer *no = resize (NULL, block, sizeof *no), offset = 0;
-  for (integer i = 0; i < set.size; i++) {
+/* Adds the sums of rows on the yes side of each test, if deep is 2 also of each pair of tests, and last their offset.
+ */
+static void add_rows (integer *sums, rowset set, rowset without, integer deep, integer sign) {
+  integer many = tests + 1, block = width * many, *offset = sums + (deep == 2 ? block * many : block);
+  for (integer i = 0, j = 0; i < set.size; i++) {
     const struct merged_row *row = merged_rows + set.row[i];
-    offset += row->offset;
-    for (integer c = 0; c < width; c++)
-      for (integer a = deep ? 0 : row->slot_count - 1, add = row->sums[c]; add && a < row->slot_count; a++) {
+    int is_in = j == without.size || without.row[j] != set.row[i];
+    j += !is_in;
+    *offset += is_in ? sign * row->offset : 0;
+    for (integer c = 0; is_in && c < width; c++)
+      for (integer a = deep ? 0 : row->slot_count - 1, add = sign * row->sums[c]; add && a < row->slot_count; a++) {
         integer *pairs = sums + block * (row->slots[a] + 1) + c * many;
         sums[c * many + row->slots[a]] += add;
         for (integer b = 0; deep == 2 && a < row->slot_count - 1 && b <= a; b++)
           pairs[row->slots[b]] += add;
       }
   }
+}
+
+/* Rule DEPTH2: the least cost of a tree on the set, a part of the parent if deep is 2, that uses at most `most`. */
+static integer best_tree (rowset set, integer deep, integer most) {
+  prove (deep <= deepest, "this depth cannot be recomputed");
+  integer many = tests + 1, block = width * many, size = 1 + (deep == 2 ? block * many : block);
+  integer *sums = make (size, sizeof *sums), *no = resize (NULL, block, sizeof *no);
+  if (deep == 2 && set.size < parent.size && parent.size < 2 * set.size) { /* fewer rows are outside */
+    if (!parent_sums)
+      add_rows (parent_sums = make (size, sizeof *sums), parent, nothing, 2, 1);
+    memcpy (sums, parent_sums, (size_t) size * sizeof *sums);
+    add_rows (sums, parent, set, 2, -1);
+  } else
+    add_rows (sums, set, nothing, deep, 1);
   for (integer t = 1; t < tests; t++) /* the yes side of a cut contains those of the cuts before */
     for (integer c = 0; family_of[t] == family_of[t - 1] && c < block; c += many)
       sums[c + t] += sums[c + t - 1];
@@ -469,37 +479,30 @@ static integer best_tree (rowset set, integer deep, integer most) {
         add_point (&found, sides[0].point[i][0] + sides[1].point[j][0], sides[0].point[i][1] + sides[1].point[j][1]);
     free (sides[0].point), free (sides[1].point);
   }
+  integer offset = sums[size - 1];
   free (sums), free (no), free (found.point);
   return smaller (found.least + offset, LIMIT);
 }
 
-/* The claims. Each follows from the rows and from earlier claims. */
-static struct checked_claim {
-  integer deep, most, bound;
-  rowset set;
-} *claims;
-
 /* A bound on a set: code 0 trivial, 1 recomputed, n claim n - 2 by rule SIMILARITY. */
 static integer evidence (rowset set, integer deep, integer code, integer most) {
-  static integer mark;
   if (code < 2)
     return code ? best_tree (set, deep, most) : price;
   prove (code - 2 < claim_checked, "a reference does not point backwards");
-  struct checked_claim other = claims[code - 2];
+  rowset other = claims[code - 2];
   integer lost[2] = {0, 0}, common = 0;
-  mark++;
-  for (integer i = 0; i < set.size; i++)
-    merged_rows[set.row[i]].is_marked = mark;
-  for (integer i = 0; i < other.set.size; i++) {
-    const struct merged_row *row = merged_rows + other.set.row[i];
-    common += row->is_marked == mark;
-    for (int k = 0; k < 2 && row->is_marked != mark; k++)
-      lost[k] += row->loss[k];
+  for (integer i = 0, j = 0; j < other.size; j++) {
+    while (i < set.size && set.row[i] < other.row[j])
+      i++;
+    int is_common = i < set.size && set.row[i] == other.row[j];
+    common += is_common;
+    for (int k = 0; k < 2 && !is_common; k++)
+      lost[k] += merged_rows[other.row[j]].loss[k];
   }
   most = row_use ? most : smaller (most, (integer) 1 << smaller (deep, 53));
   prove (other.deep >= deep && other.most >= most + lost[1], "a reference is about smaller trees");
   prove (support == 1 || common == set.size, "leaves need rows: a reference must be about a superset");
-  prove (classes || common == other.set.size, "with a squared loss, a reference must be about a subset");
+  prove (classes || common == other.size, "with a squared loss, a reference must be about a subset");
   return larger (price, other.bound - lost[0]);
 }
 
@@ -509,18 +512,20 @@ static void check_claim (list words) {
     line[i] = whole (words.at[i], 0, LIMIT);
   prove (size > 4 && larger (line[0], line[3]) <= MOST_DEPTH && larger (line[1], line[2]) < LIMIT && size > 4 + line[3],
          "the line is too short, or a number of it is out of range");
-  struct checked_claim c = {line[0], line[1], line[2], merged};
+  rowset c = {merged.row, merged.size, line[0], line[1], line[2]};
   const integer *entry = line + 5 + line[3], *end = line + size;
   prove (entry[-1] <= size && end - entry == entry_size * entry[-1], "the line has the wrong length");
   for (const integer *literal = line + 4; literal < entry - 1; literal++) {
     prove (*literal < 2 * tests, "a test does not exist");
-    rowset all = c.set;
-    c.set = side_of (all, *literal / 2, *literal % 2);
-    free (all.row == merged.row ? NULL : all.row);
+    int *all = c.row;
+    c = side_of (c, *literal / 2, *literal % 2);
+    free (all == merged.row ? NULL : all);
   }
   claims[claim_checked] = c;
+  parent = c;
+  free (parent_sums), parent_sums = NULL;
   int is_split = c.deep > deepest;
-  prove (best_tree (c.set, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
+  prove (best_tree (c, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
   prove (is_split || entry == end, "a claim that is recomputed has no entries");
   integer *reached = make (tests, sizeof *reached); /* tests are covered for all uses of the yes side below it + unit */
   for (; entry < end; entry += entry_size) {
@@ -531,8 +536,8 @@ static void check_claim (list words) {
     for (integer low = entry[0], last; low <= entry[1]; low = last + 1) {
       for (last = low; last < entry[1] && family_of[last + 1] == family_of[low];)
         last++;
-      rowset yes = side_of (c.set, low, 1), no = side_of (c.set, last, 0);
-      prove (support == 1 || yes.size + no.size == c.set.size, "cuts of an entry differ, and leaves need rows");
+      rowset yes = side_of (c, low, 1), no = side_of (c, last, 0);
+      prove (support == 1 || yes.size + no.size == c.size, "cuts of an entry differ, and leaves need rows");
       integer have = evidence (yes, c.deep - 1, entry[entry_size - 2], most);
       have += have < c.bound ? evidence (no, c.deep - 1, entry[entry_size - 1], c.most - fewest) : 0;
       prove (have >= c.bound, "the two sides of a test do not add up to the bound");
@@ -544,8 +549,8 @@ static void check_claim (list words) {
   for (integer t = 0; is_split && c.most >= 2 * unit && t < tests; t++)
     if (reached[t] <= c.most - 2 * unit) {
       integer count[2] = {0, 0};
-      for (integer i = 0; i < c.set.size; i++)
-        count[slot[family_of[t]][c.set.row[i]] <= t] += merged_rows[c.set.row[i]].count;
+      for (integer i = 0; i < c.size; i++)
+        count[slot[family_of[t]][c.row[i]] <= t] += merged_rows[c.row[i]].count;
       prove (smaller (count[0], count[1]) < support, "a test is not covered");
     }
   free (reached), free (line);
@@ -558,8 +563,8 @@ static integer check_claims (void) { /* returns what the last one proves */
   claims = make (many, sizeof *claims);
   for (claim_checked = 0; claim_checked < many; claim_checked++)
     check_claim (certificate[line_at + claim_checked]);
-  struct checked_claim root = claims[--claim_checked];
-  prove (root.set.size == merged.size && root.deep >= depth && root.most >= most_use, "it leaves out rows or trees");
+  rowset root = claims[--claim_checked];
+  prove (root.size == merged.size && root.deep >= depth && root.most >= most_use, "it leaves out rows or trees");
   claim_checked = -1;
   return root.bound + base[0];
 }
@@ -588,19 +593,15 @@ static integer route (list tree, integer at, rowset set, integer deep) {
   return at;
 }
 
-/* Sends all rows through a tree, after the first tokens of its line. */
-static void route_all (list tree, integer from) {
-  leaves = square_loss = 0;
-  prove (route (tree, from, classes ? everything : merged, 0) == tree.count, "a tree cannot be read");
-}
-
 static void check_forest (integer proved) {
-  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2], within = paid > 0;
+  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2],
+          within = paid && tree_count;
   wide short_by = 0;
   for (integer i = 0; i < tree_count; i++) {
     integer weight = whole (trees[i].at[1], 1, MOST_VOTES);
     need ((total += weight) <= MOST_VOTES, "there are too many votes");
-    route_all (trees[i], 2);
+    leaves = 0;
+    prove (route (trees[i], 2, everything, 0) == trees[i].count, "a tree cannot be read");
     for (integer row = 0; row < rows; row++)
       votes[row * classes + predicted[row]] += weight;
   }
@@ -624,8 +625,7 @@ static void check_forest (integer proved) {
 static void check_statement (integer proved) {
   wide enough = required ? (wide) amounts[goals].factor * limit : 0;
   need (tree_count == (claim == OPTIMAL) || (tree_count == 1 && claim == BOUND), "there are too many trees, or none");
-  if (tree_count)
-    route_all (trees[0], 1);
+  prove (!tree_count || route (*trees, 1, classes ? everything : merged, 0) == trees->count, "a tree cannot be read");
   prove (value_count == (tree_count ? goals : 0), "a value is missing, or there is no tree");
   for (integer g = 0; g < goals + required; g++) {
     wide value = classes ? (wide) amounts[g].price * leaves : square_loss;
@@ -662,8 +662,8 @@ int main (int argc, char **argv) {
   line_count = read_table (&certificate, argv[2], ' ');
   take ("treeml", 2, 2, 0);
   need (!strcmp (tokens.at[1], "certificate") && !strcmp (tokens.at[2], "2"), "this is not a certificate of version 2");
-  take ("separator", 1, 1, 0);
-  need (strlen (tokens.at[1]) == 1 && strchr (",;|", *tokens.at[1]), "the separator is not supported");
+  need (take ("separator", 1, 1, 0) && strlen (tokens.at[1]) == 1 && strchr (",;|", *tokens.at[1]),
+        "another separator");
   integer lines = read_table (&data, argv[1], *tokens.at[1]);
   for (integer i = 0; i < lines; i++)
     need (data[i].count == data[0].count, "lines of the data do not have equally many values");

@@ -435,8 +435,8 @@ class Checker:
         votes[rows, self.label] = 0
         short = sum(np.maximum(0, r - own + votes.max(axis=1)) * self.counts)
         within = (self.divisor * self.own <= self.penalty * self.paid * self.counts).all()
-        paid = self.paid > 0 and not self.own[self.counts == 0].any()
-        prove(within and paid, "a price is above its limit, or all are 0")
+        paid = self.paid > 0 and total > 0 and not self.own[self.counts == 0].any()
+        prove(within and paid, "there is no tree, a price is above its limit, or all are 0")
         enough = abs(r) <= total and value <= r and self.divisor * (r - value) >= self.penalty * short
         prove(enough, "the forest does not have the margin that is stated")
         prove((self.paid - proved) * total <= bound * self.paid, "the claims do not prove the bound on margins")

@@ -282,6 +282,12 @@ end
         (b"margin 1 1 1", b"margin 1 0 1", "rejected"),
         (b"tree 1 0 -1 -2", b"tree 1 -2", "rejected"),  # the forest has another margin
         (b"tree 1 0 -1 -2", b"tree 0 0 -1 -2", "unsupported"),
+        (b"margin 1 1 1", b"margin 0 0 0", "rejected"),
+        (
+            b'margin 1 1 1\nforest 1 0 weight "w" 1\nprices 1 0\ntree 1 0 -1 -2\n',
+            b'margin 0 0 0\nforest 1 0 weight "w" 1\nprices 1 0\n',
+            "rejected",
+        ),  # no tree: 0 / 0 says nothing
         (b"tree 1 0 -1 -2", b"tree 2199023255553 0 -1 -2", "unsupported"),  # votes beyond 2^41
         (b'weight "w" 1', b'weight "w" 2147483648', "unsupported"),  # weights beyond 2^31
         (b"forest 1 0", b"forest 2147483649 0", "unsupported"),
