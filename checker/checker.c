@@ -654,7 +654,7 @@ static void print_scope (void) {
   printf ("\", %lld rows; trees of depth %lld with up to %lld leaves of %lld rows or more, ", rows, depth,
           most_leaves ? most_leaves : smaller (rows, 1LL << smaller (depth, 53)), support);
   printf ("%lld tests on %lld of %lld columns%s)\n", tests, columns, data[0].count,
-          required ? ", requirement met" : "");
+          required && claim < INFEASIBLE ? ", requirement met" : "");
 }
 
 int main (int argc, char **argv) {

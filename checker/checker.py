@@ -472,8 +472,8 @@ class Checker:
         name = "".join(chr(x) if 32 <= x < 127 else "?" for x in self.lines[3][1])  # the target
         leaves = f"up to {self.leaves or min(self.rows, 2**self.depth)} leaves of {self.support} rows or more"
         tests = f"{self.first[-1]} tests on {len({name for name, *_ in self.tests})} of {len(self.names)} columns"
-        trees = f"trees of depth {self.depth} with {leaves}, {tests}" + ", requirement met" * len(self.require)
-        return f'({kind} of "{name}", {self.rows} rows; {trees})'
+        met = ", requirement met" if self.goals and self.require else ""
+        return f'({kind} of "{name}", {self.rows} rows; trees of depth {self.depth} with {leaves}, {tests}{met})'
 
 
 def main(arguments):

@@ -34,6 +34,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("checker"), "-O2")
 
 
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("sanitized"), *SANITIZERS)
+
+
 def test_no_false_statement_is_accepted(program: Path, tmp_path: Path) -> None:
     attack = Attack(41, program, tmp_path)
     while attack.attempts < 300:
@@ -48,9 +53,11 @@ def test_damaged_files_have_the_same_verdict(program: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("attempts", "damaged"), [(60, 120), pytest.param(1500, 3000, marks=pytest.mark.slow)])
-def test_sanitizers_find_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempts: int, damaged: int) -> None:
+def test_sanitizers_find_nothing(
+    sanitized: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempts: int, damaged: int
+) -> None:
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")  # the program ends with its verdict, and its memory with it
-    attack = Attack(43, compiled(tmp_path, *SANITIZERS), tmp_path)
+    attack = Attack(43, sanitized, tmp_path)
     while attack.attempts < attempts:
         attack.one_problem(6)
     while attack.damaged < damaged:
@@ -302,7 +309,7 @@ def test_forests(program: Path, tmp_path: Path, before: bytes, after: bytes, ver
     assert verdicts(program, tmp_path, b"x,y,w\n1,a,1\n0,b,0\n", text) == verdict
 
 
-def test_squares_at_the_limits(program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_squares_at_the_limits(program: Path, sanitized: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No product passes 128 bits before its factors are bounded; UBSan would tell."""
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
     huge = 2**53
@@ -310,7 +317,6 @@ def test_squares_at_the_limits(program: Path, tmp_path: Path, monkeypatch: pytes
         ["treeml certificate 2", 'separator ","', "rows 2", 'squared "z" 1', "depth 1", 'test "x" words "1"',
          'goal 1 weight "w" 1', "claim bound 0", "claims 1", "1 0 0 0 0", "end", ""]
     )  # fmt: skip
-    checked = compiled(tmp_path, *SANITIZERS)
     for rows, verdict in (
         (((1, huge, huge - 1), (0, -huge, 1)), "unsupported"),
         (((1, huge, 0), (0, -huge, 0)), "verified"),  # rows without weight cost nothing
@@ -319,7 +325,7 @@ def test_squares_at_the_limits(program: Path, tmp_path: Path, monkeypatch: pytes
         (((1, 2**26, 1), (0, -(2**26), 1)), "unsupported"),  # the squares add up to 2^53
     ):
         data = "x,z,w\n" + "".join(f"{x},{z},{w}\n" for x, z, w in rows)
-        for each in (program, checked):
+        for each in (program, sanitized):
             assert verdicts(each, tmp_path, data.encode(), text.encode()) == verdict
 
 
