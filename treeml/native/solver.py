@@ -25,6 +25,7 @@ from treeml.native.solver_input import (
     CostOfCounts,
     CostOfRows,
     CostRounding,
+    Hazards,
     Labels,
     LeafCosts,
     Targets,
@@ -169,11 +170,13 @@ class Solver:
             self._give_class_costs(costs.cost)
         elif isinstance(costs, Targets):
             self._give_targets(costs)
+        elif isinstance(costs, Hazards):
+            self._give_hazards(costs)
         elif isinstance(costs, CostOfRows):
             self._custom = self._leaf_costs(costs.function)
             self._call("treeml_custom", self._custom, None)
         else:
-            raise TypeError("costs must be Labels, ClassCosts, Targets, CostOfRows or CostOfCounts")
+            raise TypeError("costs must be Labels, ClassCosts, Targets, Hazards, CostOfRows or CostOfCounts")
 
     def _give_labels(self, costs: Labels) -> None:
         weights = self._weights(costs.weight)
@@ -199,6 +202,10 @@ class Solver:
         wanted = whole([int(share * scale) for share in shares], "levels", (len(shares),))
         self._levels = len(shares) if costs.loss == "quantile" else 1
         self._call("treeml_targets", _LOSS[costs.loss], numbers, outputs, weights, wanted, len(wanted), scale)
+
+    def _give_hazards(self, costs: Hazards) -> None:
+        hazard, cost = (whole(costs.hazard, "hazard", (self.rows,)), whole(costs.cost, "cost", (self.rows,)))
+        self._call("treeml_hazards", hazard, cost, flags(costs.died, "died", (self.rows,)))
 
     def _weights(self, weight: Any) -> Whole | None:
         return None if weight is None else whole(weight, "weight", (self.rows,))
@@ -465,6 +472,7 @@ _SIGNATURES: Signatures = {
         (ctypes.c_void_p, INT32, INT64_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, INT32, ctypes.c_int64),
     ),
     "treeml_round": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_double, ctypes.c_double)),
+    "treeml_hazards": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT64_ARRAY, BYTE_ARRAY)),
     "treeml_custom": (ctypes.c_int, (ctypes.c_void_p, LEAF_COSTS, ctypes.c_void_p)),
     "treeml_column_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),
     "treeml_column_discounts": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32_ARRAY, INT64_ARRAY, INT32)),
