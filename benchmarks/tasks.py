@@ -86,6 +86,7 @@ def by_treeml(task: Task, columns: Columns, depth: int, within: float) -> Fitted
     lines = ", ".join(name for name in columns if name.startswith("u"))
     support = 5 * (lines.count(",") + 1)
     text = task.text.format(depth=depth, lines=lines, support=support)
+    tml.parse(text.replace(f"depth <= {depth}", "depth <= 0")).solve(columns)  # imports what a first call imports
     best, spent = float("inf"), 0.0
     while best == float("inf") or spent < WHILE:
         began = process_time()

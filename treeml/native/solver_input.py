@@ -1,6 +1,6 @@
 """What the C solver over tests is given besides the tests: what a leaf costs, and the conditions on a tree.
 
-Exactly one of the six kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
+Exactly one of the seven kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
 solver converts and checks them.
 """
 
@@ -52,6 +52,16 @@ class Hazards:
 
 
 @dataclass(frozen=True, slots=True)
+class Lines:
+    """A leaf costs the squares that its best linear model leaves, plus a ridge on its slopes."""
+
+    values: Any  # rows x columns
+    target: Any
+    weight: Any
+    ridge: float  # times the weight of the leaf, for every squared slope
+
+
+@dataclass(frozen=True, slots=True)
 class CostOfRows:
     """A leaf costs what a function of its row numbers returns; the function takes several leaves at once."""
 
@@ -74,7 +84,7 @@ class CostOfCounts:
         )
 
 
-LeafCosts = Labels | ClassCosts | Targets | Hazards | CostOfRows | CostOfCounts
+LeafCosts = Labels | ClassCosts | Targets | Hazards | Lines | CostOfRows | CostOfCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,10 @@ TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *
    hazard in the same units for rows that died, 0 for others. A leaf with D deaths, sum of costs C and sum of hazards H
    costs C + D log (H / D). */
 TREEML_PUBLIC int treeml_hazards (treeml_solver *, const int64_t *hazard, const int64_t *cost, const uint8_t *died);
+/* Linear models in the leaves: `values` is rows x columns. A leaf costs the least sum over its rows of weight *
+   (squared residual + ridge * squared slopes); the intercept is free. */
+TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, int32_t columns, const double *target,
+                                const double *weight, double ridge);
 TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
 
 /* To be called before them: costs of leaves are rounded to units even if whole numbers would be exact, because the

@@ -121,7 +121,7 @@ static void general_release (struct general *general) {
 static void set_worth (struct general *general) {
   const treeml_solver *solver = general->solver;
   const struct options *options = &solver->options;
-  general->has_floor = solver->goal != goal_custom || options->nonnegative;
+  general->has_floor = solver->goal != goal_custom || solver->lines || options->nonnegative;
   const int comparable = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
                          !solver->limited_cost && !options->once && !solver->column_cost && isinf (solver->enough_loss);
   general->nested = comparable && solver->goal == goal_hazards; /* a leaf costs no less than parts of it */

@@ -1,5 +1,5 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
-#include "solver/solver.h"
+#include "solver/lines.h"
 
 #include "common/bits.h"
 
@@ -28,6 +28,7 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->hazard);
   drop (solver, &solver->death_cost);
   drop (solver, &solver->died);
+  lines_release (solver);
   solver->goal = goal_none;
   solver->offset = 0;
   solver->rounds = solver->asked_to_round;
@@ -362,6 +363,19 @@ int treeml_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t 
   if (!solver->hazard || !solver->death_cost || !solver->died)
     return solver->code;
   solver->goal = goal_hazards;
+  return settle_unit (solver);
+}
+
+int treeml_lines (treeml_solver *solver, const double *values, int32_t columns, const double *target,
+                  const double *weight, double ridge) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (!values || !target || !weight || columns < 1 || columns > 1024 || !(ridge >= 0) || isinf (ridge))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT,
+                        "linear models need 1 to 1024 columns, targets, weights and a ridge that is not negative");
+  if (lines_make (solver, values, columns, target, weight, ridge))
+    return solver->code;
   return settle_unit (solver);
 }
 

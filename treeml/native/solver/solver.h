@@ -58,6 +58,7 @@ struct treeml_solver {
   int64_t level_scale;
   int64_t *hazard, *death_cost; /* of each row, see solver/hazard.h */
   uint8_t *died;
+  struct lines *lines; /* linear models of leaves, or NULL; see solver/lines.h */
   treeml_leaf_costs custom;
   void *custom_state;
   int64_t *column_cost;
