@@ -522,8 +522,7 @@ static void check_claim (list words) {
     c = side_of (c, *literal / 2, *literal % 2);
     free (all == merged.row ? NULL : all);
   }
-  claims[claim_checked] = c;
-  parent = c;
+  claims[claim_checked] = parent = c;
   free (parent_sums), parent_sums = NULL;
   int is_split = c.deep > deepest;
   prove (best_tree (c, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
