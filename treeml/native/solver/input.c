@@ -2,6 +2,7 @@
 #include "solver/solver.h"
 
 #include "common/bits.h"
+#include "common/pack.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,35 +69,6 @@ static void *copy (treeml_solver *solver, const void *from, int64_t count, size_
   return to;
 }
 
-/* Packs bytes of 0 or 1 into bits, the first byte into the lowest bit. One multiplication packs eight bytes. */
-static int pack (const uint8_t *bytes, int64_t count, uint64_t *words) {
-  const uint64_t ones = 0x0101010101010101u;
-  uint64_t strange = 0;
-  int64_t i = 0;
-  for (; i + 64 <= count; i += 64) {
-    uint64_t word = 0;
-    for (int part = 0; part < 8; part++) {
-      uint64_t eight = 0;
-      memcpy (&eight, bytes + i + 8 * part, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-      eight = reverse_bytes (eight);
-#endif
-      strange |= eight & ~ones;
-      word |= (eight * 0x0102040810204080u >> 56) << (8 * part);
-    }
-    *words++ = word;
-  }
-  if (i < count) {
-    uint64_t word = 0;
-    for (int64_t k = 0; i + k < count; k++) {
-      strange |= bytes[i + k] & 254u;
-      word |= (uint64_t) (bytes[i + k] & 1) << k;
-    }
-    *words = word;
-  }
-  return strange == 0;
-}
-
 int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
@@ -116,7 +88,7 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
                         (long long) tests, (long long) rows);
   solver->columns = packed;
   for (int64_t test = 0; test < tests; test++)
-    if (!pack (bits + test * rows, rows, packed + test * words))
+    if (!pack_bits (bits + test * rows, rows, packed + test * words))
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
   if (columns) {
     solver->column_of = copy (solver, columns, tests, sizeof *columns);
