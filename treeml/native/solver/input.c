@@ -1,5 +1,5 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
-#include "solver/solver.h"
+#include "solver/lines.h"
 
 #include "common/bits.h"
 #include "common/pack.h"
@@ -26,6 +26,10 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->target);
   drop (solver, &solver->weight);
   drop (solver, &solver->level);
+  drop (solver, &solver->hazard);
+  drop (solver, &solver->death_cost);
+  drop (solver, &solver->died);
+  lines_release (solver);
   solver->goal = goal_none;
   solver->offset = 0;
   solver->rounds = solver->asked_to_round;
@@ -299,6 +303,51 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   solver->outputs = outputs;
   solver->goal = goal_loss;
   solver->rounds = solver->asked_to_round;
+  return settle_unit (solver);
+}
+
+static int check_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t *cost, const uint8_t *died) {
+  if (!hazard || !cost || !died)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "hazards, costs and deaths must not be NULL");
+  int64_t hazards = 0, costs = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    if (hazard[row] <= 0 || died[row] > 1 || (!died[row] && cost[row]))
+      return solver_fail (solver, TREEML_BAD_ARGUMENT,
+                          "row %lld: a hazard must be positive, a death 0 or 1, and only deaths cost", (long long) row);
+    const int64_t size = cost[row] < 0 ? cost[row] < -LARGEST_SUM ? LARGEST_SUM + 1 : -cost[row] : cost[row];
+    if (hazard[row] > LARGEST_SUM - hazards || size > LARGEST_SUM - costs)
+      return solver_fail (solver, TREEML_OVERFLOW, "the sum of the hazards or of their costs is too large");
+    hazards += hazard[row];
+    costs += size;
+  }
+  return TREEML_OK;
+}
+
+int treeml_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t *cost, const uint8_t *died) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (check_hazards (solver, hazard, cost, died))
+    return solver->code;
+  solver->hazard = copy (solver, hazard, solver->rows, sizeof *hazard);
+  solver->death_cost = copy (solver, cost, solver->rows, sizeof *cost);
+  solver->died = copy (solver, died, solver->rows, sizeof *died);
+  if (!solver->hazard || !solver->death_cost || !solver->died)
+    return solver->code;
+  solver->goal = goal_hazards;
+  return settle_unit (solver);
+}
+
+int treeml_lines (treeml_solver *solver, const double *values, int32_t columns, const double *target,
+                  const double *weight, double ridge) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (!values || !target || !weight || columns < 1 || columns > 1024 || !(ridge >= 0) || isinf (ridge))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT,
+                        "linear models need 1 to 1024 columns, targets, weights and a ridge that is not negative");
+  if (lines_make (solver, values, columns, target, weight, ridge))
+    return solver->code;
   return settle_unit (solver);
 }
 
