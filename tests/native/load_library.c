@@ -1,5 +1,5 @@
 /* Loads the DLL as ctypes does, solves two small problems with it, one of them with two threads, and prints the
-   answers: `make native-windows` runs it under Wine. It also asks for the memory of its own process and for the parents
+   answers: `make native-windows` runs it under Wine. It also asks for the memory of its own process and for a list
    of all, with the calls and records of treeml/system/windows_memory.py. */
 #include <windows.h>
 
