@@ -69,7 +69,7 @@ def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wante
         for place, name in enumerate(first.outputs):
             added[f"center {name}"] = [each[place] for each in predictions]
     else:
-        added[f"predicted {first.target}" if first.target else "prediction"] = predictions
+        added[_name_of_predictions(first)] = predictions
     if wanted.probabilities:
         shares = model.predict_proba(rows)
         for place, label in enumerate(model.classes):
@@ -86,6 +86,13 @@ def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wante
             texts = [_reasons(model, path, leaf) for path, leaf in paths]
             added["reasons"] = [texts[leaf] for leaf in reached]
     return added
+
+
+def _name_of_predictions(tree: Tree) -> str:
+    """`predicted price`; `relative hazard of months` if the leaves hold another number about the target."""
+    if not tree.target:
+        return "prediction"
+    return f"predicted {tree.target}" if tree.predicted == tree.target else f"{tree.predicted} of {tree.target}"
 
 
 def written(frame: pl.DataFrame, ending: str) -> bytes:
