@@ -59,7 +59,7 @@ def _a_leaf_meets(bound: Bound) -> bool:
     assert isinstance(term, Predicted)
     share, limit = factor * term.scale, bound.limit - bound.sum.constant
     most = limit.numerator * share.denominator
-    values = [total * share.numerator * limit.denominator for total in map(added, term.cost.T)]
+    values = (total * share.numerator * limit.denominator for total in map(added, term.cost.T))
     return any((bound.sense == ">=" or value <= most) and (bound.sense == "<=" or value >= most) for value in values)
 
 
