@@ -9,12 +9,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treeml.data.dates import CALENDAR
 from treeml.data.read import load
 from treeml.data.table import Table, label_text, plain_columns
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares, without_other_branches
+from treeml.trees.nodes import Field, TreeLeaf, TreeTest, class_shares, without_other_branches
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -106,9 +107,13 @@ def written(frame: pl.DataFrame, ending: str) -> bytes:
 
 
 def _types(model: Tree | Forest) -> dict[str, ColumnSpec]:
-    """Numbers are read as numbers; all else keeps its text, as it may have values that training did not have."""
+    """Numbers, dates and times are read as such; all else keeps its text, since it may have values that are new."""
     trees = (model,) if isinstance(model, Tree) else model.trees
-    return {field.name: ColumnSpec("category" if field.levels else "number") for tree in trees for field in tree.fields}
+    return {field.name: ColumnSpec(_type(field)) for tree in trees for field in tree.fields}
+
+
+def _type(field: Field) -> str:
+    return field.type if field.type in CALENDAR else "category" if field.levels else "number"
 
 
 def _facts(tree: Tree, path: Path_) -> list[str]:
