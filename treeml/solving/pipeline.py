@@ -45,6 +45,7 @@ from treeml.solving.result import Clock, ProblemSource, Result, assemble, refute
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
+from treeml.solving.twin_leaves import without_twins
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
 from treeml.trees.raising import raise_tree
@@ -141,11 +142,17 @@ def solve_dataset(
 
 def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:
     """The last stages: raise and verify."""
-    tree = None if answer.tree is None else raise_tree(answer.tree, chosen.lowered.questions, dataset)
-    exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
+    tree, exact = None, None
+    if answer.tree is not None:
+        found = raise_tree(answer.tree, chosen.lowered.questions, dataset)
+        exact = verify_answer(found, answer, chosen, dataset)
+        tree = without_twins(answer.tree, found, chosen.lowered.questions, dataset)
+        if tree is not found:
+            exact = verify_answer(tree, answer, chosen, dataset)
+        tree = with_reasons(tree, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
-    return assemble(answer, chosen, request, None if tree is None else with_reasons(tree, dataset), exact, clock)
+    return assemble(answer, chosen, request, tree, exact, clock)
 
 
 def parse(model: Statements | Source | str) -> Statements:
