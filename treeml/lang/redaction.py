@@ -1,9 +1,9 @@
 """A mistake in a file that the spec names -> the same mistake without the content of the file.
 
 A spec can name any file as its data or its start, and a message about a wrong file would show its first line. If the
-spec is not trusted, or if the name of the file does not say that it is a table, the message uses the general text of the
-catalogue and quotes nothing from the file. Outside the folder of the spec, where tables commonly lie, only endings that
-nothing but tables have say so.
+spec is not trusted, or if the name of the file does not say that it is a table, the message uses the general text of
+the catalogue and quotes nothing from the file. Outside the folder of the spec, where tables commonly lie, only endings
+that nothing but tables have say so.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tree, Dataset -> the tree with a reason at every leaf that predicts against its majority.
 
-Such a leaf is switched to its majority, and the goals and requirements are evaluated again: a goal that is then worse, or
-else a requirement that is then violated, is the reason. A leaf for which neither holds gets no reason. A goal comes
+Such a leaf is switched to its majority, and the goals and requirements are evaluated again: a goal that is then worse,
+or else a requirement that is then violated, is the reason. A leaf for which neither holds gets no reason. A goal comes
 first because a leaf that is best for the goal does not predict its class for the sake of a requirement.
 """
 
