@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from treeml.measures.evaluators import outcome_of
 from treeml.problem.tree import Leaf, Split
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
@@ -31,8 +32,8 @@ def merged(spec: str, rows: Path) -> tuple[Tree, Tree]:
     number = {question.column: place for place, question in enumerate(questions)}
     no, yes = (dataset.classes.index(label) for label in "np")
     node = Split(number["a"], Split(number["b"], Leaf(yes), Leaf(yes)), Split(number["b"], Leaf(no), Leaf(no)))
-    tree = raise_tree(node, questions, dataset)
-    return tree, without_twins(node, tree, questions, dataset)
+    found = outcome_of(raise_tree(node, questions, dataset), dataset)
+    return found.tree, without_twins(node, found, questions, dataset).tree
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import Dataset
 from treeml.lang.source import Source
 from treeml.lang.statements import Statements
+from treeml.measures.evaluators import outcome_of
 from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
@@ -142,14 +143,14 @@ def solve_dataset(
 
 def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:
     """The last stages: raise and verify."""
-    tree, exact = None, None
+    tree = exact = None
     if answer.tree is not None:
-        found = raise_tree(answer.tree, chosen.lowered.questions, dataset)
+        found = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
         exact = verify_answer(found, answer, chosen, dataset)
-        tree = without_twins(answer.tree, found, chosen.lowered.questions, dataset)
-        if tree is not found:
-            exact = verify_answer(tree, answer, chosen, dataset)
-        tree = with_reasons(tree, dataset)
+        outcome = without_twins(answer.tree, found, chosen.lowered.questions, dataset)
+        if outcome is not found:
+            exact = verify_answer(outcome, answer, chosen, dataset)
+        tree = with_reasons(outcome, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
     return assemble(answer, chosen, request, tree, exact, clock)

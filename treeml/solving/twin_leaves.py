@@ -10,28 +10,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from treeml.data.table import Dataset
-from treeml.measures.evaluators import outcome_of
+from treeml.measures.evaluators import TreeOutcome, outcome_of
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving.verify import goal_values, is_met
 from treeml.trees.raising import raise_tree
-from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     from treeml.measures.binarize import Question
 
 
-def without_twins(node: Node, tree: Tree, questions: Sequence[Question], dataset: Dataset) -> Tree:
-    """`tree`, which was raised from `node`, with twin leaves merged if every requirement and goal allows it."""
+def without_twins(node: Node, found: TreeOutcome, questions: Sequence[Question], dataset: Dataset) -> TreeOutcome:
+    """The tree `found`, which was raised from `node`, with twins merged if every requirement and goal allows it."""
     merged = _merged(node)
     if not dataset.classes or merged is node:
-        return tree
-    smaller = raise_tree(merged, questions, dataset)
-    if len(smaller.leaves) == len(tree.leaves):
-        return tree
-    outcome, given = outcome_of(smaller, dataset), dataset.with_given_weights()
-    if not all(is_met(each, given, outcome) for each in dataset.spec.requirements):
-        return tree
-    return smaller if goal_values(outcome, dataset) == goal_values(outcome_of(tree, dataset), dataset) else tree
+        return found
+    smaller = outcome_of(raise_tree(merged, questions, dataset), dataset)
+    if len(smaller.tree.leaves) == len(found.tree.leaves):
+        return found
+    given = dataset.with_given_weights()
+    if not all(is_met(each, given, smaller) for each in dataset.spec.requirements):
+        return found
+    return smaller if goal_values(smaller, dataset) == goal_values(found, dataset) else found
 
 
 def _merged(node: Node) -> Node:
