@@ -46,6 +46,7 @@ from treeml.solving.result import Clock, ProblemSource, Result, assemble, refute
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
+from treeml.solving.twin_leaves import without_twins
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
 from treeml.trees.raising import raise_tree
@@ -123,7 +124,8 @@ def solve_dataset(
     if on_progress is not None:
         on_progress = Reporter(on_progress, request.spec.goals, begun, request.spec.within)
     known = starting_answer(request, chosen.lowered, limits)
-    with long_run_said(limits, begun, is_asked=chosen.has_company and chosen.plan.backend.can.quick) as patient:
+    is_asked, is_limited = chosen.has_company and chosen.plan.backend.can.quick, request.spec.improve_within is not None
+    with long_run_said(limits, begun, is_asked=is_asked, is_limited=is_limited) as patient:
         if known is not None and chosen.plan.backend.can.proves:
             answer = continued(chosen.plan, patient, known, on_progress)
         else:
@@ -144,8 +146,11 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     """The last stages: raise and verify."""
     tree = exact = None
     if answer.tree is not None:
-        outcome = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
-        exact = verify_answer(outcome, answer, chosen, dataset)
+        found = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
+        exact = verify_answer(found, answer, chosen, dataset)
+        outcome = without_twins(answer.tree, found, chosen.lowered.questions, dataset)
+        if outcome is not found:
+            exact = verify_answer(outcome, answer, chosen, dataset)
         tree = with_reasons(outcome, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
