@@ -53,6 +53,29 @@ def test_all_columns_stand_beside_the_rows(tree_file: Path, tmp_path: Path) -> N
         assert row["reasons"].endswith(f": {own} of {leaf.rows} training rows like this are {leaf.prediction}")
 
 
+def test_a_reason_tells_of_a_leaf_against_its_majority(tmp_path: Path) -> None:
+    spec = "predict disease cost predict no when yes = 9 cost predict yes when no = 1 minimize mistake_cost"
+    tree = tml.parse(f"{spec} require depth <= 2").solve(HEART).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    lines = run("predict", str(tmp_path / "tree.json"), str(HEART), "--only", "--reasons").stdout
+    assert "are yes, against their majority no, for minimize mistake_cost" in lines
+
+
+def test_a_declared_column_may_lack_values_that_training_had(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age,y\n20,a\n30,a\n40,b\n50,b\n")
+    new = tmp_path / "new.csv"
+    new.write_text("age\n25\n\n45\n")
+    for declared, answers in (("", None), ("column age : missing separate ", ["a", "b", "b"])):
+        tree = tml.parse(f"predict y {declared}minimize errors require depth <= 1").solve(rows).tree
+        assert tree is not None
+        tree.write(tmp_path / "tree.json")
+        result = run("predict", str(tmp_path / "tree.json"), str(new), "--only")
+        assert (result.stdout.splitlines()[1:] == answers) if answers else "D475" in result.output
+        assert ("or is missing" in str(tree)) == bool(answers)
+
+
 def test_parquet_in_and_out(tree_file: Path, tmp_path: Path) -> None:
     rows, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     pl.read_csv(HEART).drop("disease").write_parquet(rows)

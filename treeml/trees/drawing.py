@@ -74,13 +74,13 @@ def rows_text(tree: TreeData, leaf: TreeLeaf) -> str:
     return rows + part
 
 
-def against_text(tree: TreeData, leaf: TreeLeaf) -> str:
+def against_text(tree: TreeData, leaf: TreeLeaf, whose: str = "its") -> str:
     """`against its majority yes, for recall(sick) >= 0.9`; empty if the leaf predicts its largest class."""
     overruled = overruled_class(leaf, tree.classes)
     if overruled is None:
         return ""
     reason = f", for {shortened(shown(leaf.because), MOST_OF_A_REASON)}" if leaf.because else ""
-    return f"against its majority {shown(label_text(tree.classes[overruled]))}{reason}"
+    return f"against {whose} majority {shown(label_text(tree.classes[overruled]))}{reason}"
 
 
 def leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:

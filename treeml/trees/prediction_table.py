@@ -13,6 +13,7 @@ from treeml.data.read import load
 from treeml.data.table import Table, label_text, plain_columns
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
+from treeml.trees.drawing import against_text
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares, without_other_branches
 from treeml.trees.tree import Tree
@@ -117,7 +118,9 @@ def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
         own = leaf.counts[tree.classes.index(leaf.prediction)]
         share = class_shares(leaf, tree.classes)[tree.classes.index(leaf.prediction)]
         weighted = f" ({100 * float(share):.1f} % by weight)" if share != Fraction(own, leaf.rows) else ""
-        return f"{text}: {own} of {leaf.rows} training rows like this are {prediction}{weighted}"
+        against = against_text(tree, leaf, whose="their")
+        note = f", {against}" if against else ""
+        return f"{text}: {own} of {leaf.rows} training rows like this are {prediction}{weighted}{note}"
     return f"{text}: the training rows like this number {leaf.rows}" if leaf.rows else text
 
 

@@ -411,7 +411,7 @@ DATA = (
         "a value is missing in a column that never lacked one in training",
         "In the training data this column was complete, so the tree does not know where such a row goes.",
         'tree.predict([{"age": None}])',
-        "Fill the value in, or train with `missing separate` on data with missing values.",
+        "Fill the value in, or declare `missing separate` (or `missing median`) for the column and train again.",
     ),
     CodeEntry(
         "D476",
