@@ -40,9 +40,10 @@ class _LongRun:
 
 
 @contextmanager
-def long_run_said(limits: Limits, begun: float, *, is_asked: bool) -> Iterator[Limits]:
-    """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`."""
-    if limits.deadline.at < float("inf"):
+def long_run_said(limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False) -> Iterator[Limits]:
+    """Limits for a run that says when it takes long. `is_asked`: the search asks `Limits.is_over`. `is_limited`: it has
+    a time limit of its own."""
+    if is_limited or limits.deadline.at < float("inf"):
         yield limits
         return
     run = _LongRun(begun)
