@@ -137,7 +137,8 @@ def solve_dataset(
     if on_progress is not None:
         on_progress = Reporter(on_progress, request.spec.goals, begun, request.spec.within)
     known = starting_answer(request, chosen.lowered, limits)
-    with long_run_said(limits, begun, is_asked=chosen.has_company and chosen.plan.backend.can.quick) as patient:
+    is_asked, is_limited = chosen.has_company and chosen.plan.backend.can.quick, request.spec.improve_within is not None
+    with long_run_said(limits, begun, is_asked=is_asked, is_limited=is_limited) as patient:
         if known is not None and chosen.plan.backend.can.proves:
             answer = continued(chosen.plan, patient, known, on_progress)
         else:
