@@ -8,6 +8,8 @@ changed. NEON must execute at most 1 / 2.5 of the instructions of the portable k
 from __future__ import annotations
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -30,7 +32,9 @@ def main(folder: Path, arguments: list[str]) -> int:
     packages = python_packages(folder / "packages")
     environment = {**os.environ, "PYTHONPATH": f"{packages}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["TREEML_LIBRARY"] = str(folder / "libtreeml_native.so")
-    python = [*emulator, system / "usr/bin/python3.11", "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+    # Without a search path there is no compiler, whose programs would be for this machine; tests that need one skip.
+    environment["PATH"] = str(folder)
+    python = [python_of(system, emulator), "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     parts = [f"--part={part}/{PROCESSES}" for part in range(1, PROCESSES + 1)]
     running = [subprocess.Popen([*python, part], cwd=ROOT, env=environment) for part in parts]
     codes = [process.wait() for process in running]
@@ -54,6 +58,15 @@ def debian_system(system: Path) -> Path:
     for package in sorted((state / "archives").glob("*.deb")):
         subprocess.run(["dpkg", "-x", package, system], check=True)
     return system
+
+
+def python_of(system: Path, emulator: tuple[str, ...]) -> Path:
+    """A program that tests can start as `sys.executable`: Python under the emulator, which tells it that name."""
+    program, found = system / "usr/bin/python-emulated", shutil.which(emulator[0])
+    inner = " ".join(map(shlex.quote, [found or emulator[0], *emulator[1:], "-0", str(program)]))
+    program.write_text(f'#!/bin/sh\nexec {inner} {shlex.quote(str(system / "usr/bin/python3.11"))} "$@"\n')
+    program.chmod(0o755)
+    return program
 
 
 def python_packages(packages: Path) -> Path:
