@@ -216,12 +216,14 @@ struct numeric_outcome {
 };
 
 /* Depth two. */
+struct numeric_trace;
 struct numeric_part { /* the rows of a set on one side of a cut, or all of them */
   struct numeric_set *set;
   int32_t column; /* -1 for all rows */
   int64_t cut;
   int side;
   const struct numeric_path *path; /* includes the column */
+  const struct numeric_trace *trace; /* of a part with fewer rows, or NULL */
 };
 struct numeric_found { /* the root of the best tree, from which the rest can be rebuilt */
   int kind;            /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
