@@ -265,8 +265,10 @@ static void solve_shallow (struct numeric_node *node, struct numeric_worker *wor
     from->used--;
   if (made) {
     made->position = position;
-    numeric_trace_add (arena, list, made);
+    numeric_trace_add (list, made);
   }
+  const struct numeric_column *column = &node->column[part->column];
+  numeric_trace_prune (arena, list, s, column->position, column->alive, column->open);
   unlock (node);
 }
 

@@ -5,8 +5,6 @@
    with fewer rows, where their costs still suffice, and looks again only between them. */
 #include "numeric/trace.h"
 
-enum { most_bytes = 1 << 20 }; /* of the traces of one side of one column */
-
 /* An empty trace with room for these points, in one block. */
 static struct numeric_trace *allocate (struct arena *arena, int32_t columns, int64_t points) {
   const size_t count = (size_t) points, head = sizeof (struct numeric_trace);
@@ -16,8 +14,7 @@ static struct numeric_trace *allocate (struct arena *arena, int32_t columns, int
   struct numeric_trace *trace = (struct numeric_trace *) block;
   if (!block)
     return NULL;
-  *trace = (struct numeric_trace) {.bytes = (int64_t) bytes,
-                                   .mark = (struct numeric_mark *) (block + head),
+  *trace = (struct numeric_trace) {.mark = (struct numeric_mark *) (block + head),
                                    .first = (int32_t *) (block + head + marks),
                                    .cost = (int32_t *) (block + head + marks + first)};
   return trace;
@@ -95,30 +92,37 @@ void numeric_trace_read (const struct numeric_trace *trace, int64_t number, int3
     cost[i] = trace->cost[number * 2 * columns + i];
 }
 
-void numeric_trace_add (struct arena *arena, struct numeric_trace **list, struct numeric_trace *trace) {
+void numeric_trace_add (struct numeric_trace **list, struct numeric_trace *trace) {
+  while (*list && (*list)->position < trace->position)
+    list = &(*list)->next;
   trace->next = *list;
   *list = trace;
-  int64_t bytes = 0;
-  struct numeric_trace **oldest = NULL;
-  for (struct numeric_trace **at = list; *at; at = &(*at)->next) {
-    bytes += (*at)->bytes;
-    if (!(*at)->used)
-      oldest = at;
+}
+
+void numeric_trace_prune (struct arena *arena, struct numeric_trace **list, int side, const int32_t *position,
+                          const int32_t *alive, int32_t open) {
+  int32_t last = -1, i = 0; /* the position of the entry before */
+  for (struct numeric_trace **at = list; *at;) {
+    struct numeric_trace *trace = *at;
+    const int32_t from = side ? last : trace->position;
+    const int32_t to = side ? trace->position : trace->next ? trace->next->position : INT32_MAX;
+    while (i < open && position[alive[i]] <= from)
+      i++;
+    last = trace->position;
+    if (trace->used || (i < open && position[alive[i]] < to)) {
+      at = &trace->next;
+      continue;
+    }
+    *at = trace->next;
+    arena_release (arena, trace);
   }
-  if (bytes <= most_bytes || !oldest)
-    return;
-  struct numeric_trace *gone = *oldest;
-  *oldest = gone->next;
-  arena_release (arena, gone);
 }
 
 struct numeric_trace *numeric_trace_find (struct numeric_trace *list, int32_t position, int side) {
   struct numeric_trace *best = NULL;
-  for (; list; list = list->next) {
-    const int fewer = side ? list->position > position : list->position < position;
-    if (fewer && (!best || (side ? list->position < best->position : list->position > best->position)))
+  for (; list && (side ? !best : list->position < position); list = list->next)
+    if (!side || list->position > position)
       best = list;
-  }
   if (best)
     best->used++;
   return best;

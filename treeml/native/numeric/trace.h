@@ -14,7 +14,6 @@ struct numeric_mark {
 /* The points that were evaluated on one side of a cut at `position` of the parent's column. */
 struct numeric_trace {
   struct numeric_trace *next;
-  int64_t bytes;
   int32_t position, used;    /* used: the number of searches that use it now */
   int32_t *first;            /* the first mark of each column, and the number of all */
   struct numeric_mark *mark; /* by column and code */
@@ -26,8 +25,11 @@ int numeric_trace_fits (const treeml_numeric *);
 /* The points of the search that a worker has just ended whose stumps cost at least this much; NULL if there are none,
    or out of memory. */
 struct numeric_trace *numeric_trace_create (struct numeric_worker *, int64_t least);
-/* Adds an entry to a list, and drops the oldest one that is not in use if they take too much memory. */
-void numeric_trace_add (struct arena *, struct numeric_trace **list, struct numeric_trace *);
+/* Adds an entry to a list, which is sorted by position. */
+void numeric_trace_add (struct numeric_trace **list, struct numeric_trace *);
+/* Drops the entries that are not the nearest to any open cut. `alive` numbers the open cuts, in ascending order. */
+void numeric_trace_prune (struct arena *, struct numeric_trace **list, int side, const int32_t *position,
+                          const int32_t *alive, int32_t open);
 /* The nearest entry whose rows are among those of this side of a cut at a position, or NULL; then it is in use. */
 struct numeric_trace *numeric_trace_find (struct numeric_trace *list, int32_t position, int side);
 /* Reads a mark as a point, which gets no position, and its costs. */
