@@ -8,6 +8,8 @@ THREADED := build/threads
 # Every test that is about the C code alone; those of back-ends that call it are run without sanitizers.
 NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solvers/test_cover_states.py \
   tests/backends/improve/test_shallow.py tests/forests/test_pairs.py tests/certificates
+# Orders tests of which only a share is run: another commit, another share, so that all have their turn in time.
+COMMIT = $$(git rev-parse HEAD 2>/dev/null)
 
 .PHONY: certificate-attack demo test slow-share lint docs vscode bench fuzz clean native-sanitized native-fuzz native-threads \
   wheel sdist wheel-check native-arm native-windows native-compilers
@@ -35,10 +37,10 @@ demo: $(VENV)/.runtime
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2
 
-# Slow tests for as long as SLOW_MINUTES, in an order that each commit shuffles anew: all have their turn in time.
+# Slow tests for as long as SLOW_MINUTES.
 SLOW_MINUTES ?= 8
 slow-share: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 --slow-minutes $(SLOW_MINUTES) --slow-order "$$(git rev-parse HEAD 2>/dev/null)"
+	$(BIN)/python -m pytest -n 2 --slow-minutes $(SLOW_MINUTES) --order "$(COMMIT)"
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -78,7 +80,7 @@ $(SANITIZED)/libtreeml_native.so: $(VENV)/.installed $(NATIVE)
 	touch $@
 
 native-sanitized: $(SANITIZED)/libtreeml_native.so
-	$(UNDER_SANITIZERS) $(BIN)/python -m pytest $(NATIVE_TESTS)
+	$(UNDER_SANITIZERS) $(BIN)/python -m pytest -n 2 $(NATIVE_TESTS)
 
 # Random calls of every C entry point under the same sanitizers; SEED=7 repeats a run. What runs when it crashes is named
 # in build/native-fuzz.
@@ -124,15 +126,15 @@ wheel-check: wheel sdist
 	$(BIN)/python tests/packaging/check_distributions.py dist
 
 # Cross-builds. They need Debian's packages gcc-aarch64-linux-gnu and qemu-user, or gcc-mingw-w64-x86-64 and, to load
-# what was built, wine64. ARM_TESTS chooses which native tests run under the emulator, where they take ten times as long.
+# what was built, wine64. Under the emulator a test takes ten times as long, so native tests run there for ARM_MINUTES.
 ARM := build/arm
-ARM_TESTS ?= tests/native/test_native_sources.py tests/native/test_border.py tests/native/test_entry_points.py \
-  tests/native/test_coupled.py::test_random_data_against_all_trees tests/numeric/test_numeric_kernels.py
+ARM_MINUTES ?= 2
+ARM_TESTS ?= $(NATIVE_TESTS)
 native-arm: $(VENV)/.installed
 	$(BIN)/cmake -S . -B $(ARM) -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DTREEML_COMPARE=ON \
 	  -DTREEML_OUTPUT=$(CURDIR)/$(ARM) -DCMAKE_C_FLAGS=-Werror
 	$(BIN)/cmake --build $(ARM) --parallel 2
-	$(BIN)/python tests/native/emulate_arm.py $(ARM) -m pytest -p no:cacheprovider $(ARM_TESTS)
+	$(BIN)/python tests/native/emulate_arm.py $(ARM) --quick-minutes $(ARM_MINUTES) --order "$(COMMIT)" $(ARM_TESTS)
 
 WINDOWS := build/windows
 native-windows: $(VENV)/.installed
@@ -142,9 +144,17 @@ native-windows: $(VENV)/.installed
 	x86_64-w64-mingw32-gcc -O1 -Wall -Wextra -Werror tests/native/load_library.c -o $(WINDOWS)/load_library.exe
 	$(BIN)/python tests/native/load_under_wine.py $(WINDOWS)
 
-# Every C file with Clang, for this machine and, if the package `ziglang` is installed, for macOS on Apple silicon.
+# Every C file with Clang, for this machine and, if the package `ziglang` is installed, for macOS on Apple silicon. Then
+# the library by a compiler that keeps to ISO C, and native tests with it for PLAIN_MINUTES.
+PLAIN := build/plain
+PLAIN_MINUTES ?= 1
 native-compilers: $(VENV)/.installed
 	$(BIN)/python tests/native/other_compilers.py
+	$(BIN)/cmake -S . -B $(PLAIN) -DCMAKE_C_COMPILER=clang -DTREEML_PLAIN_C=ON -DTREEML_OUTPUT=$(CURDIR)/$(PLAIN) \
+	  -DCMAKE_C_FLAGS=-Werror
+	$(BIN)/cmake --build $(PLAIN) --parallel 2
+	TREEML_LIBRARY=$(CURDIR)/$(PLAIN)/libtreeml_native.so $(BIN)/python -m pytest -n 2 \
+	  --quick-minutes $(PLAIN_MINUTES) --order "$(COMMIT)" $(NATIVE_TESTS)
 
 clean:
 	rm -rf $(VENV) build dist treeml/native/*.so

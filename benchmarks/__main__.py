@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-GENERATED = ("editor", "importing", "reading", "scaling")
+GENERATED = ("editor", "importing", "reading", "scaling", "tasks")
 # name -> the subfolder of the data folder that it reads
 ON_FILES = {
     "race": "cp4im",

@@ -1,16 +1,17 @@
-/* A data file and a certificate -> verified, rejected or unsupported, and a sentence that says why.
+/* A data file and a certificate -> verified, rejected or unsupported (exit codes 0, 1 and 2), and a sentence with why.
 
      cc -O2 checker.c -o checker && gzip -dc proof.cert.gz | ./checker data.csv -
 
-   The fast twin of checker.py, which is the readable reference: the same rules in the same order, so that both give the
-   same verdict. It needs nothing but the C library and 128-bit integers. docs/certificates.md says what the format
-   means and why the rules are sound. Exit codes: 0 verified, 1 rejected, 2 unsupported. */
-
+   The fast twin of checker.py, the readable reference: the same rules in the same order, so the same verdicts. It needs
+   the C library and 128-bit integers. docs/certificates.md says what the format means and why the rules are sound. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef long long integer; /* 64 bits */
+#ifndef __SIZEOF_INT128__  /* C23 has other integers of 128 bits than GCC and Clang */
+#define __int128 _BitInt (128)
+#endif
 __extension__ typedef __int128 wide;
 
 enum { MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60 };

@@ -1,4 +1,4 @@
-"""What every test folder shares: the options that also run the slow tests, or as many of them as there is time for."""
+"""What every test folder shares: the options that also run the slow tests, or as many tests as there is time for."""
 
 from __future__ import annotations
 
@@ -17,29 +17,32 @@ settings.load_profile("any machine")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests that take more than a few seconds")
     parser.addoption("--slow-minutes", type=float, help="run slow tests only; start none after this many minutes")
-    parser.addoption("--slow-order", default="", help="with --slow-minutes: a text, such as a commit, that orders them")
+    parser.addoption("--quick-minutes", type=float, help="run quick tests only; start none after this many minutes")
+    parser.addoption("--order", default="", help="with these minutes: a text, such as a commit, that orders the tests")
+    parser.addoption("--part", default="1/1", help="2/3: the second, fifth, eighth ... of these tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     # A shell starts background jobs with Ctrl-C ignored, and children inherit that: the tests of Ctrl-C need it heard.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    minutes = config.getoption("--slow-minutes")
+    slow, quick = (config.getoption(f"--{kind}-minutes") for kind in ("slow", "quick"))
+    minutes = quick if slow is None else slow
     config.stash[ENDS] = None if minutes is None else monotonic() + 60 * minutes
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.stash[ENDS] is not None:
-        others = [item for item in items if "slow" not in item.keywords]
-        order = config.getoption("--slow-order")
-        items[:] = sorted(
-            (item for item in items if "slow" in item.keywords), key=lambda item: rank(item.nodeid, order)
-        )
-    elif config.getoption("--slow"):
+    if config.getoption("--slow"):
         return
-    else:
-        others = [item for item in items if "slow" in item.keywords]
-        items[:] = [item for item in items if "slow" not in item.keywords]
+    wanted = config.getoption("--slow-minutes") is not None
+    others = [item for item in items if ("slow" in item.keywords) != wanted]
+    items[:] = [item for item in items if ("slow" in item.keywords) == wanted]
+    if config.stash[ENDS] is not None:
+        order = config.getoption("--order")
+        items.sort(key=lambda item: rank(item.nodeid, order))
+    part, parts = map(int, config.getoption("--part").split("/"))
+    others += [item for place, item in enumerate(items, start=1) if (place - part) % parts]
+    items[:] = items[part - 1 :: parts]
     if others:
         config.hook.pytest_deselected(items=others)
 
@@ -47,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_setup(item: pytest.Item) -> None:
     ends = item.config.stash[ENDS]
     if ends is not None and monotonic() > ends:
-        pytest.skip("the share of the slow tests is over; another order has others first")
+        pytest.skip("the share of these tests is over; another order has others first")
 
 
 def rank(name: str, order: str) -> str:

@@ -1,4 +1,4 @@
-"""The share of the slow tests: others first for another commit, none begun when the time is over."""
+"""A share of the tests: others first for another commit, none begun when the time is over."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_quick_ones_alone_unless_asked(suite: pytest.Pytester) -> None:
 
 
 def test_each_commit_has_its_order(suite: pytest.Pytester) -> None:
-    one, other, again = (order(suite, "--slow-minutes", "60", "--slow-order", text) for text in ("a1", "b2", "a1"))
+    one, other, again = (order(suite, "--slow-minutes", "60", "--order", text) for text in ("a1", "b2", "a1"))
     assert one == again != other
     assert sorted(one) == sorted(other)
     assert len(one) == 20
@@ -48,3 +48,14 @@ def test_each_commit_has_its_order(suite: pytest.Pytester) -> None:
 
 def test_none_is_begun_when_the_time_is_over(suite: pytest.Pytester) -> None:
     suite.runpytest_inprocess("--slow-minutes", "-1").assert_outcomes(skipped=20, deselected=1)
+
+
+def test_a_share_of_the_quick_ones(suite: pytest.Pytester) -> None:
+    suite.runpytest_inprocess("--quick-minutes", "60").assert_outcomes(passed=1, deselected=20)
+    suite.runpytest_inprocess("--quick-minutes", "-1").assert_outcomes(skipped=1, deselected=20)
+
+
+def test_parts_have_every_test_once(suite: pytest.Pytester) -> None:
+    parts = [order(suite, "--slow-minutes", "60", "--part", part) for part in ("1/3", "2/3", "3/3")]
+    assert [len(part) for part in parts] == [7, 7, 6]
+    assert len({name for part in parts for name in part}) == 20

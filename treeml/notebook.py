@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.lang.diagnostic import SpecError
 from treeml.lang.render import apply_fixes, render
+from treeml.lang.source import Source
 from treeml.lang.syntax import Param
-from treeml.model import Model, parse
+from treeml.model import Model
 
 if TYPE_CHECKING:
     from treeml.solving.result import Result
@@ -46,7 +47,7 @@ def solve_cell(line: str, cell: str, variables: dict[str, Any], *, quiet: bool =
     """
     arguments = _arguments(line)
     bindings = dict(arguments.settings)
-    model = parse(cell)
+    model = Model.parse(Source("cell", cell))
     for name in _params(model):
         if name not in bindings and isinstance(variables.get(name), (int, float, str)):
             bindings[name] = variables[name]

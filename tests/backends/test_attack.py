@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from math import log
 from pathlib import Path
 from random import Random
 
@@ -35,7 +36,9 @@ from treeml.testing.random_worlds import CELLS, forest_world, large_world, rando
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import (
     CLASSES,
+    LINES,
     NUMBERS,
+    SURVIVAL,
     Required,
     Wanted,
     Weighted,
@@ -86,6 +89,41 @@ def test_losses_counted_by_hand() -> None:
     assert best(numbers, asked("leaves", "<=", "3")) == (0,)
     low = replace(numbers, goals=(Wanted("minimize", Weighted((("1", WorldMeasure("quantile_loss", ("0.3",))),))),))
     assert best(low, asked("leaves", "<=", "2")) == (Fraction(6, 10),)
+
+
+def test_survival_lines_and_dates_counted_by_hand() -> None:
+    """One death per side: each side has its own hazard, so nothing is lost; a line through two points fits them."""
+    times = World(
+        SURVIVAL,
+        (WorldColumn("c0", "number", ("0", "1")),),
+        ("1", "2"),
+        died=("1", "1"),
+        goals=(Wanted("minimize", Weighted((("1", WorldMeasure("survival_loss")),))),),
+    )
+    # Cumulative hazards 1/2 and 3/2, so the leaf of both has the relative hazard 1.
+    assert float(best(times, asked("depth", "<=", "0"))[0]) == pytest.approx(-log(0.5) - log(1.5))
+    assert best(times, asked("depth", "<=", "1")) == (0,)
+    line = World(
+        LINES,
+        (WorldColumn("c0", "number", ("0", "1", "2")), WorldColumn("c1", "date", ("2024-01-15", "2024-02-15", ""))),
+        ("0", "1", "5"),
+        lines=("c0",),
+        goals=(Wanted("minimize", Weighted((("1", WorldMeasure("squared_loss")),))),),
+    )
+    assert best(line, asked("depth", "<=", "0")) == (Fraction(3, 2),)  # the best slope is 5/2
+    assert best(line, asked("depth", "<=", "1")) == (0,)
+    # The variance of c0 is 2/3, so a ridge of 1 divides the slope by two: 14 - 25/4 is left.
+    assert best(replace(line, ridge="1"), asked("depth", "<=", "0")) == (Fraction(14) - Fraction(25, 4),)
+    assert best(replace(XOR, goals=(Wanted("maximize", Weighted((("1", WorldMeasure("gmean")),))),))) == (1,)
+
+
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell[0] in (SURVIVAL, LINES)][::7])
+def test_times_and_lines_agree_with_the_default(cell: tuple[str, str, str]) -> None:
+    for number in range(3):
+        world = random_world(Random(number), *cell)
+        claim = claim_of(world.text(), world.table(), "", 60.0)
+        assert claim.kind in ("solved", "rejected")
+        assert list(faults(world, [claim], truth(world))) == []
 
 
 def test_only_neighboring_inputs_count_for_monotonicity() -> None:

@@ -258,6 +258,21 @@ def test_the_table_beside_the_parser_is_that_of_the_grammar():
     assert (ready_parser() is not None) == (table["lark"] == lark.__version__)
 
 
+def test_the_table_is_the_same_whenever_it_is_written(tmp_path):
+    """So that it changes with the grammar alone: byte for byte what is in the repository."""
+    import json
+
+    import lark
+
+    from treeml.lang.parser_table import TABLE
+
+    path = tmp_path / "table.json"
+    write_table(path)
+    if json.loads(TABLE.read_text(encoding="utf-8"))["lark"] != lark.__version__:
+        pytest.skip("another version of Lark wrote it")
+    assert path.read_text(encoding="utf-8") == TABLE.read_text(encoding="utf-8")
+
+
 def test_a_table_written_or_worked_out_gives_the_same_parser(tmp_path, monkeypatch):
     from treeml.lang import parser_table as table
 

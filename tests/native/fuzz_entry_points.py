@@ -143,7 +143,7 @@ def binary(random: Random) -> None:
 
 
 def goal(random: Random, native: Any, handle: int, rows: int, classes: int, weight: Any) -> Any:
-    kind = int(random.integers(0, 5))
+    kind = int(random.integers(0, 7))
     if kind == 0:
         native.treeml_labels(handle, numbers(random, rows, 0, classes - 1, np.int32), classes, weight)
     elif kind == 1:
@@ -156,6 +156,15 @@ def goal(random: Random, native: Any, handle: int, rows: int, classes: int, weig
         levels = numbers(random, int(random.integers(0, 3)), 0, 4)
         targets = numbers(random, (rows, 1), -50, 50)
         native.treeml_targets(handle, 2, targets, 1, weight, levels, len(levels), number(random, 1, 4))
+    elif kind == 4:
+        died = numbers(random, rows, 0, 1)
+        cost = numbers(random, rows, -9, 99) * (died == 1)
+        native.treeml_hazards(handle, numbers(random, rows, 1, 1 << 41), cost, died.astype(np.uint8))
+    elif kind == 5:
+        width = int(random.integers(1, 4))
+        values, target = random.integers(-5, 5, (rows, width)).astype(float), random.integers(-9, 9, rows).astype(float)
+        own = np.ones(rows) if weight is None else np.abs(weight.astype(float))
+        native.treeml_lines(handle, values, width, target, own, float(random.choice((0.0, 0.5, -1.0))))
     else:
 
         def costs(_state: Any, sets: int, starts: Any, members: Any, found: Any) -> int:

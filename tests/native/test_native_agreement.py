@@ -34,6 +34,8 @@ VARIANTS: tuple[dict[str, int], ...] = (
     {"unavoidable": 0},
     {"archive": 16},
     {"deepening": 0},
+    {"neighbours": 0},
+    {"neighbours": 1},
     {"climb": 0},
     {"climb": 1},
     {"climb": 1, "threads": 2},

@@ -18,6 +18,8 @@ import time
 import venv
 from pathlib import Path
 
+from environments import check_content
+
 ROOT = Path(__file__).parents[2]
 LIGHT = ("numpy", "lark", "polars", "narwhals", "click", "rich")  # all that `native` imports
 SOLVED = "import treeml as tml; found = tml.load('plain.tml').solve(); assert found.is_optimal and found.verified"
@@ -26,6 +28,7 @@ SOLVED = "import treeml as tml; found = tml.load('plain.tml').solve(); assert fo
 def main(folder: Path) -> None:
     (wheel,), (source,) = folder.glob("treeml-*.whl"), folder.glob("treeml-*.tar.gz")
     assert "-py3-none-manylinux" in wheel.name, wheel.name
+    check_content(wheel)
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; {source.name}: {source.stat().st_size / 1e6:.1f} MB")
     with tempfile.TemporaryDirectory() as work:
         light(wheel, Path(work) / "light")

@@ -1,9 +1,10 @@
-"""Commands in separate virtual environments."""
+"""Commands in separate virtual environments, and what a wheel holds."""
 
 from __future__ import annotations
 
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -14,3 +15,13 @@ def run(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
     done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
+
+
+def check_content(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "treeml/lang/treeml.lark" in names
+    assert "treeml/py.typed" in names
+    assert any(name.startswith("treeml/native/libtreeml_native.") for name in names)
+    assert any(name.startswith("treeml/examples/") for name in names)
+    assert not [name for name in names if name.endswith((".c", ".h", "CMakeLists.txt"))]
+    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]

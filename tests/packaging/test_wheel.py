@@ -1,22 +1,22 @@
-"""The built wheel, installed into an empty virtual environment, solves an example from outside the checkout."""
+"""The built wheel, installed into an empty virtual environment, solves an example from outside the checkout.
+
+`make wheel-check` does the same for every change with the wheel that users get, so the tests that build one are slow.
+"""
 
 from __future__ import annotations
 
 import json
 import venv
-import zipfile
 from pathlib import Path
 
-from environments import ROOT, run
+import pytest
+from environments import ROOT, check_content, run
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_wheel_holds_grammar_library_and_types_but_no_sources(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    assert "treeml/lang/treeml.lark" in names
-    assert "treeml/py.typed" in names
-    assert any(name.startswith("treeml/native/libtreeml_native.") for name in names)
-    assert not [name for name in names if name.endswith((".c", ".h", "CMakeLists.txt"))]
-    assert not [name for name in names if name.startswith(("tests/", "examples/", "benchmarks/"))]
+    check_content(wheel)
 
 
 def test_an_empty_environment_solves_an_example(wheel: Path, tmp_path: Path) -> None:

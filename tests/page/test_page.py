@@ -379,6 +379,87 @@ def test_a_node_with_one_branch_for_each_level(tmp_path: Path, browser: Browser)
     assert browser.errors == []
 
 
+SURVIVAL = """data "rows.csv"
+predict months observed event
+minimize survival_loss
+require depth <= 2
+"""
+
+
+def test_leaves_of_survival_show_their_curves(tmp_path: Path, browser: Browser) -> None:
+    chance = random.Random(5)
+    rows = [(chance.choice("ab"), chance.randint(1, 9), chance.randint(1, 40), chance.randint(0, 1)) for _ in range(60)]
+    (tmp_path / "rows.csv").write_text("kind,dose,months,event\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    (tmp_path / "spec.tml").write_text(SURVIVAL)
+    run("solve", tmp_path / "spec.tml", "-o", tmp_path / "result.json", "-q")
+    run("report", tmp_path / "result.json", "-o", tmp_path / "page.html")
+    tree = Tree.read(tmp_path / "result.json")
+    browser.open(tmp_path / "page.html", 1400)
+    ways = browser.run("[...document.querySelectorAll('.survival .left')].map((each) => each.getAttribute('d'))")
+    assert [way.count("V") for way in ways] == [len(leaf.curve) for leaf in tree.leaves]
+    labels = browser.run("[...document.querySelectorAll('.survival text')].map((each) => each.textContent)")
+    latest = max(time for leaf in tree.leaves for time, _ in leaf.curve)
+    assert labels == ["0", f"{latest:g}"] * len(tree.leaves)
+    assert "curves: the share" in browser.run("document.getElementById('legend').textContent")
+    assert browser.errors == []
+
+
+def boxes_overlap(browser: Browser) -> bool:
+    frames = browser.run(
+        "[...document.querySelectorAll('#picture rect.frame')].map((each) => { const r = each.getBoundingClientRect();"
+        " return [r.left, r.top, r.right, r.bottom]; })"
+    )
+    return any(
+        one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+        for place, one in enumerate(frames)
+        for other in frames[:place]
+    )
+
+
+def test_the_tree_from_left_to_right(folder: Path, browser: Browser) -> None:
+    browser.open(folder / "page.html", 1400)
+    size = "(({ width, height }) => [width, height])(document.querySelector('#picture svg').viewBox.baseVal)"
+    down = browser.run(size)
+    browser.click("#sideways")
+    right = browser.run(size)
+    assert right[0] < down[0]
+    assert right[1] > down[1]
+    assert not boxes_overlap(browser)
+    browser.run("document.querySelector('#picture [data-node=\"0\"]').focus()")
+    browser.key("ArrowRight", 39)  # to the first side, which is to the right
+    assert browser.run("document.activeElement.dataset.node") == "1"
+    browser.key("ArrowLeft", 37)
+    assert browser.run("document.activeElement.dataset.node") == "0"
+    browser.click("#sideways")
+    assert browser.run(size) == down
+    assert browser.errors == []
+
+
+def test_distributions_in_the_nodes_on_demand(folder: Path, tmp_path: Path, browser: Browser) -> None:
+    browser.open(folder / "page.html", 1400)
+    assert browser.run("document.getElementById('charts').hidden")  # without rows there is nothing to show
+    run("report", folder / "result.json", "--data", folder / "rows.csv", "-o", tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", 1400, dark=True)
+    count = "document.querySelectorAll('#picture .chart').length"
+    assert browser.run(count) == 0
+    browser.click("#charts")
+    tree = Tree.read(folder / "result.json")
+    assert browser.run(count) == len(tree.leaves) - 1  # every question of a tree of classes
+    assert "300 rows by value" in browser.run("document.getElementById('charts-line').textContent")
+    inside = browser.run(
+        "[...document.querySelectorAll('#picture .chart')].every((chart) => {"
+        " const own = chart.getBoundingClientRect();"
+        " const box = chart.parentNode.querySelector('rect.frame').getBoundingClientRect();"
+        " return own.left >= box.left && own.right <= box.right && own.top >= box.top && own.bottom <= box.bottom; })"
+    )
+    assert inside
+    for button in ("#sideways", "#charts"):
+        assert not boxes_overlap(browser)
+        browser.click(button)
+    assert browser.run(count) == 0
+    assert browser.errors == []
+
+
 LINEAR = """data "rows.csv"
 predict y
 minimize squared_loss

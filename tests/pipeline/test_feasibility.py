@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.solving.explain import of_failure
+from treeml.solving.failure import of_failure
 
 X = np.array([[0, 0], [0, 0], [0, 1], [1, 0], [1, 1], [1, 1], [1, 1]])
 Y = np.array(["no", "yes", "yes", "no", "yes", "yes", "no"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -151,6 +152,31 @@ def test_solve_names_the_smallest_conflict_and_the_next_question(tmp_path: Path,
         "  = help: relax one of these lines; the other requirements play no part",
         f"  = help: `treeml explain {path} --why --nearest good` says how far it would have to give",
     ]
+
+
+@pytest.mark.parametrize("limit", ["depth <= 1", "leaves <= 9"])  # by search, and from the rows alone
+def test_an_included_requirement_is_shown_where_it_stands_and_the_whole_spec_is_asked(
+    tmp_path: Path, limit: str
+) -> None:
+    (tmp_path / "rows.csv").write_text(
+        "x,z,y\n1,1,a\n1,2,b\n2,1,b\n2,2,a\n" + "3,3,a\n3,3,b\n" * limit.startswith("leaves")
+    )
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "shared.tml").write_text(
+        f"# shared by all\n\nrequire good: accuracy >= 100%\nrequire {limit}\n"
+    )
+    path = tmp_path / "spec.tml"
+    path.write_text('include "parts/shared.tml"\ndata "rows.csv"\npredict y\nmaximize accuracy\nrequire depth <= 3\n')
+    result = CliRunner().invoke(treeml, ["solve", str(path)])
+    assert result.exit_code == 3
+    assert f" --> {tmp_path / 'parts' / 'shared.tml'}:3:" in result.stderr
+    command = result.stderr.partition("help: `treeml ")[2].partition("`")[0]
+    assert command == f"explain {path} --why --nearest good"
+    asked = CliRunner().invoke(treeml, shlex.split(command))
+    assert asked.exit_code == 3
+    assert "could be >= " in asked.stdout
+    piped = CliRunner().invoke(treeml, ["solve", "-"], input=f"include {str(path)!r}".replace("'", '"'))
+    assert "help: `treeml explain - --why --nearest good`" in piped.stderr
 
 
 def test_a_conflict_found_from_rows_alone_includes_the_constant() -> None:

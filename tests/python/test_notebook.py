@@ -44,6 +44,17 @@ def test_results_show_their_tree_and_numbers(rows: pd.DataFrame) -> None:
     assert page.find(".//{http://www.w3.org/2000/svg}svg") is not None
 
 
+def test_a_spec_that_no_tree_meets_says_why(shell: Any, rows: pd.DataFrame) -> None:
+    shell.user_ns |= {"rows": rows}
+    cell = "predict label\nmaximize accuracy\nrequire depth <= 1\nrequire accuracy >= 0.9"
+    result = shell.run_cell_magic("treeml", "found --data rows --quiet", cell)
+    assert repr(result).startswith("<Result infeasible: depth <= 1 and accuracy >= 0.9 conflict; native, ")
+    text = "".join(_parsed(result._repr_html_()).itertext())
+    assert "cell:3:9" in text
+    assert "4 | require accuracy >= 0.9" in text
+    assert "help: relax one of these lines" in text
+
+
 def test_models_are_colored(rows: pd.DataFrame) -> None:
     page = tml.parse(SPEC)._repr_html_()
     assert "<span" in page

@@ -97,3 +97,48 @@ def test_numbers_and_clusters() -> None:
     for tree in (numbers, clusters):
         xml.etree.ElementTree.fromstring(tree.to_svg())
         assert "fillcolor" in tree.to_dot()
+
+
+def grown(depth: int, names: str) -> Branch | TreeLeaf:
+    """A full tree; its boxes and conditions have many widths."""
+    if not depth:
+        return TreeLeaf("yes" if names.endswith("a") else "a class with a long name", 3, (2, 1))
+    name = "column " * (1 + len(names) % 3) + names
+    test = trees.TreeTest(name, "at most", (10.0 ** (depth * 2) + 0.5,))
+    return Branch(test, grown(depth - 1, names + "a"), grown(depth - 1, names + "b"))
+
+
+def rectangles(svg: str, kind: str) -> list[tuple[float, float, float, float]]:
+    """Left, top, right and bottom of the boxes (`rx`), or of the white ground of the conditions (`fill`)."""
+    found = []
+    for box in xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}rect"):
+        if ("rx" in box.attrib) if kind == "boxes" else (box.attrib["height"] == "16"):
+            left, top, width, height = (float(box.attrib[name]) for name in ("x", "y", "width", "height"))
+            found.append((left, top, left + width, top + height))
+    return found
+
+
+def test_a_sideways_drawing_grows_to_the_right_and_nothing_overlaps() -> None:
+    tree = Tree(grown(4, ""), "classes", "y", ("yes", "a class with a long name"))
+    down, right = tree.to_svg(), tree.to_svg(sideways=True)
+    sizes = [xml.etree.ElementTree.fromstring(each).attrib for each in (down, right)]
+    assert float(sizes[1]["width"]) < float(sizes[0]["width"]) / 2
+    boxes, conditions = rectangles(right, "boxes"), rectangles(right, "conditions")
+    assert len(boxes) == 31
+    assert len(conditions) == 30
+    shown = [*boxes, *conditions]
+    for place, (left, top, end, bottom) in enumerate(shown):
+        assert 0 <= left <= end <= float(sizes[1]["width"])
+        assert 0 <= top <= bottom <= float(sizes[1]["height"])
+        for other_left, other_top, other_end, other_bottom in shown[:place]:
+            apart = left >= other_end or other_left >= end or top >= other_bottom or other_top >= bottom
+            assert apart
+    texts = [
+        [text.text for text in xml.etree.ElementTree.fromstring(each).iter(f"{SVG}text")] for each in (down, right)
+    ]
+    assert texts[0] == texts[1]  # the same words in both
+
+
+def test_dot_from_left_to_right() -> None:
+    assert "rankdir=LR" in tree_with("x", "a").to_dot(sideways=True)
+    assert "rankdir" not in tree_with("x", "a").to_dot()

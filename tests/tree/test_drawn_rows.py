@@ -287,6 +287,8 @@ def test_show_marks_the_path_of_a_row(folder: Path) -> None:
         (["--row", "age=1", "--as", "sql"], 1, "the form `sql` does not show rows"),
         (["--data", str(HEART), "--as", "text"], 1, "no room for distributions"),
         (["--data", "no-such.csv", "--as", "svg"], 1, "no-such.csv"),
+        (["--sideways"], 1, "the form `text` always grows from left to right"),
+        (["--sideways", "--as", "sql"], 1, "the form `sql` is not a drawing"),
     ],
 )
 def test_show_refuses_what_it_cannot_show(folder: Path, arguments: list[str], code: int, said: str) -> None:
@@ -302,8 +304,19 @@ def test_show_draws_distributions(folder: Path) -> None:
     assert all(len(list(group.iter(f"{SVG}rect"))) > 2 for group in groups(svg, "branch"))
 
 
+def test_show_draws_sideways(folder: Path) -> None:
+    sizes = []
+    for layout in ([], ["--sideways"]):
+        for form in ("svg", "png", "pdf", "html", "dot"):
+            assert shown(folder, *layout, "-o", str(folder / f"tree.{form}")).exit_code == 0
+        sizes.append(float(ElementTree.fromstring((folder / "tree.svg").read_text()).attrib["height"]))
+    assert sizes[1] > sizes[0]
+    assert "rankdir=LR" in (folder / "tree.dot").read_text()
+
+
+@pytest.mark.parametrize("sideways", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_no_part_of_a_drawing_leaves_its_box(seed: int) -> None:
+def test_no_part_of_a_drawing_leaves_its_box(seed: int, sideways: bool) -> None:
     """Random trees with rows: charts stay within their boxes, boxes within the drawing, and boxes do not overlap."""
     chance = random.Random(seed)
     levels = tuple(f"level {'x' * chance.randint(0, 30)}{number}" for number in range(chance.randint(2, 40)))
@@ -328,7 +341,7 @@ def test_no_part_of_a_drawing_leaves_its_box(seed: int) -> None:
         return Branch(test, grow(depth - 1), grow(depth - 1))
 
     tree = Tree(grow(4), "classes", "y", ("a", "b", "c"), (), fields, tuple(field.name for field in fields))
-    drawing = ElementTree.fromstring(tree.to_svg(row=rows[0], data=rows))
+    drawing = ElementTree.fromstring(tree.to_svg(row=rows[0], data=rows, sideways=sideways))
     width, height = float(drawing.attrib["width"]), float(drawing.attrib["height"])
     frames = []
     for group in drawing.iter(f"{SVG}g"):

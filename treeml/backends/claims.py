@@ -250,14 +250,17 @@ def combined(rule: str, evidence: Iterable[Evidence], detail: str = "") -> Proof
         return ()
 
 
+_CLAIMED = {claim.value: claim for claim in (OPTIMAL, INFEASIBLE)}
+
+
 def require(status: str, bound: Any, evidence: Iterable[Evidence]) -> None:
     """Raises UnfoundedClaim if the status, or the bound, has no evidence. `status` is the value of a Status."""
+    claimed = _CLAIMED.get(status)
+    if claimed is None and bound is None:
+        return
     evidence = tuple(evidence)
-    made = [claim for claim in (OPTIMAL, INFEASIBLE) if status == claim.value]
-    if bound is not None:
-        made.append(BOUND)
-    for claim in made:
-        if not any(each.supports(claim) for each in evidence):
+    for claim in (claimed, None if bound is None else BOUND):
+        if claim is not None and not any(each.supports(claim) for each in evidence):
             what = {OPTIMAL: "says optimal", INFEASIBLE: "says infeasible", BOUND: "states a bound"}[claim]
             named = f", and `{evidence[0].rule}` does not support it" if evidence else " and names no evidence"
             raise UnfoundedClaim(f"it {what}{named}")

@@ -21,14 +21,14 @@ def command(specs: tuple[str, ...], only_check: bool, out: Printer) -> None:
     """Format .tml files in the canonical layout and keep comments; `-` reads standard input."""
     # imported here: start-up time
     from treeml.lang.format import format_source
-    from treeml.lang.source import Source
+    from treeml.lang.source import PIPED_NAME, Source
     from treeml.lang.source_file import read
 
     changed = 0
     with out.mistakes():
         for name in specs:
             from_input = name == "-"
-            source = Source("standard input", sys.stdin.read()) if from_input else read(Path(name), is_untrusted())
+            source = Source(PIPED_NAME, sys.stdin.read()) if from_input else read(Path(name), is_untrusted())
             text = format_source(source)
             if from_input and not only_check:
                 # A pipe gets the text itself; a terminal would obey control characters in a comment.

@@ -42,9 +42,16 @@ class ExportName(click.ParamType):  # type: ignore[type-arg]
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Write to this file.")
 @click.option("--row", "row", multiple=True, metavar="COLUMN=VALUE", help="Mark the path of a row; once per column.")
 @click.option("--data", type=click.Path(path_type=Path), help="Show in each node of a picture how these rows spread.")
+@click.option("--sideways", is_flag=True, help="Draw from left to right: for a picture of a tree with many leaves.")
 @output_options("style")
 def command(
-    file: Path, form: str | None, output: Path | None, row: tuple[str, ...], data: Path | None, out: Printer
+    file: Path,
+    form: str | None,
+    output: Path | None,
+    row: tuple[str, ...],
+    data: Path | None,
+    sideways: bool,
+    out: Printer,
 ) -> None:
     """Show the tree or forest in FILE (or in the result that `treeml solve -o` wrote), or export it."""
     # imported here: start-up time
@@ -57,7 +64,7 @@ def command(
     with out.mistakes():
         model = Forest.read(file) if is_forest(file) else Tree.read(file)
         rows = None if data is None else read_rows(model, data)
-        written = export(model, form, row=_row(row, model) if row else None, data=rows)
+        written = export(model, form, row=_row(row, model) if row else None, data=rows, sideways=sideways)
         if output is not None:
             write_file(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):

@@ -55,7 +55,7 @@ def command(
     """Find the best tree for SPEC, prove it, and verify it."""
     # imported here: start-up time
     from treeml.backends.contract import Status
-    from treeml.solving import explain, pipeline, report
+    from treeml.solving import failure, pipeline, report
     from treeml.solving.progress import progress_line
     from treeml.studies.page.about import about
 
@@ -79,7 +79,7 @@ def command(
             write_file(output, json_text(kept, indent=1) + "\n")
         if out.as_json or not out.quiet or output is None:
             out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
-        out.diagnostics(explain.of_failure(result))
+        out.diagnostics(failure.of_failure(result))
     sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))
 
 

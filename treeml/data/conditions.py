@@ -81,6 +81,14 @@ def speaks_of_prediction(condition: Condition) -> bool:
 
 def groups_of(dataset: Dataset, name: str) -> list[tuple[str, Mask]]:
     """The groups of a column: its levels or distinct values that occur, and the rows where it is missing, if any."""
+    key = ("groups", name)
+    if key not in dataset.facts:
+        dataset.facts[key] = _found_groups(dataset, name)
+    found: list[tuple[str, Mask]] = dataset.facts[key]
+    return found
+
+
+def _found_groups(dataset: Dataset, name: str) -> list[tuple[str, Mask]]:
     column = dataset.column(name)
     values = column_values(dataset, column)
     missing = column_missing(dataset, column)

@@ -210,6 +210,14 @@ class Dataset:
     given_weight: tuple[NDArray[Any], Fraction] | None = None  # if rounded and required: integers and scale
     linear: LinearColumns | None = None  # the columns of the linear models of leaves; None: leaves hold constants
     count: Whole | None = None  # the user's rows that each row stands for; its weight is their weight. None: one each
+    facts: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # about the rows, each computed once
+
+    @property
+    def has_unit_weights(self) -> bool:
+        """Is every weight one unit of `weight_scale`?"""
+        if "unit weights" not in self.facts:
+            self.facts["unit weights"] = bool((self.weight == 1).all())
+        return bool(self.facts["unit weights"])
 
     @property
     def given_rows(self) -> int:

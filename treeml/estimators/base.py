@@ -255,7 +255,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             progress=bool(self.verbose),
         )
         if result.tree is None and result.forest is None:
-            from treeml.solving.explain import as_error
+            from treeml.solving.failure import as_error
 
             raise as_error(result)
         if not result.is_optimal:

@@ -122,7 +122,7 @@ def distill(
     limit_size(asked, max_depth, min_support, max_leaves)
     result = asked.solve(joined, backend=backend, within=time_limit, seed=seed)
     if result.tree is None:
-        from treeml.solving.explain import as_error
+        from treeml.solving.failure import as_error
 
         raise as_error(result)
     outputs = tuple(map(str, classes)) if mimic == "probabilities" else result.tree.outputs

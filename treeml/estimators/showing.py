@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treeml.data.table import label_text
 from treeml.trees.nodes import Branch, Node, TreeLeaf, class_shares
-from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
 
 
@@ -56,8 +55,11 @@ def plot_tree(
     feature_names: Sequence[str] | None = None,
     class_names: Sequence[str] | None = None,
     ax: Any = None,
+    sideways: bool = False,
 ) -> list[Any]:
     """Draw a fitted tree on axes of matplotlib (the present ones by default); returns the texts that were drawn.
+
+    With `sideways` the tree grows from left to right.
 
     >>> from treeml.sklearn import OptimalTreeClassifier, plot_tree
     >>> len(plot_tree(OptimalTreeClassifier(max_depth=1).fit(X, y))) > 0
@@ -71,7 +73,7 @@ def plot_tree(
 
         ax = plt.gca()
     before = len(ax.texts)
-    draw_on(ax, draw_svg(tree))
+    draw_on(ax, tree.to_svg(sideways=sideways))
     return list(ax.texts)[before:]
 
 

@@ -146,6 +146,7 @@ def _examine(
         report_lint(everything, goals, requirements, columns, params, "".join(included.sources[:1]), findings)
     spec = Spec(
         folder=folder,
+        file=included.file,
         untrusted=untrusted,
         data=next((statement.path for statement in everything if isinstance(statement, Data)), None),
         goals=tuple(goals),

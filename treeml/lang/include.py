@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 
 from treeml.lang import trust
 from treeml.lang.findings import Findings
-from treeml.lang.source import Source, Span
+from treeml.lang.source import PIPED_NAME, Source, Span
 from treeml.lang.source_file import MOST_BYTES, decode
 from treeml.lang.syntax import Data, Include, Start, Statement, String, Validate, Version
 from treeml.system.confinement import Outside, lies_in, open_within
@@ -23,6 +23,7 @@ MAXIMUM_FILES = 200
 class Included:
     statements: list[Statement]
     sources: tuple[str, ...]  # names, in the order of their first statements
+    file: str  # that includes the others, as commands name it; empty if it is not a file
     sound: bool  # every file was read and parsed as a whole
     lost: frozenset[str]  # params of the included files whose declaration could not be read
 
@@ -33,13 +34,15 @@ def resolve_includes(
     """Replace every `include` by the statements of its file; their paths are made relative to `folder`."""
     resolver = _Resolver(findings, folder, untrusted)
     first = next((statement.span for statement in statements if statement.span is not None), None)
+    file = ""
     if first is not None:
         resolver.names.append(first.source.name)
         own = first.source.path
+        file = "-" if first.source.name == PIPED_NAME else first.source.name if own is not None else ""
         if own is not None:
             resolver.open.append((_identity(own), None))
     found = list(resolver.statements(statements, folder, PurePath()))
-    return Included(found, tuple(dict.fromkeys(resolver.names)), resolver.sound, frozenset(resolver.lost))
+    return Included(found, tuple(dict.fromkeys(resolver.names)), file, resolver.sound, frozenset(resolver.lost))
 
 
 class _Resolver:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from lark.lexer import TerminalDef
 
 TABLE = Path(__file__).resolve().with_name("parser_table.json")
+SHIFT = 0  # what Lark writes for "read this token and go to that state"; any other action is a rule
+START_AND_END = ("start_states", "end_states")
 
 
 @cache
@@ -77,8 +79,41 @@ def write_table(path: Path = TABLE) -> None:
     data["options"] = {
         name: value for name, value in data["options"].items() if isinstance(value, str | int | list | None)
     }
+    data["parser"]["parser"] = _in_order(data["parser"]["parser"])
     table = {"lark": lark.__version__, "grammar": grammar(), "data": data, "memo": memo}
     path.write_text(json.dumps(table, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def _in_order(automaton: dict[str, Any]) -> dict[str, Any]:
+    """The same automaton, its tokens numbered by name and its states in the order in which they are reached.
+
+    Lark numbers both in the order of a set, which differs from run to run, and the file would be another every time.
+    """
+    names = automaton["tokens"]
+    by_name = sorted(names, key=lambda token: names[token])
+    token_number = {old: new for new, old in enumerate(by_name)}
+    reached = sorted(set(automaton["start_states"].values()))
+    for state in reached:  # grows while it is read
+        actions = automaton["states"][state]
+        for token in sorted(actions, key=token_number.__getitem__):
+            kind, target = actions[token]
+            if kind == SHIFT and target not in reached:
+                reached.append(target)
+    state_number = {old: new for new, old in enumerate(reached)}
+
+    def actions_of(state: int) -> dict[int, Any]:
+        actions = automaton["states"][state].items()
+        return {
+            token_number[token]: (kind, state_number[target] if kind == SHIFT else target)
+            for token, (kind, target) in sorted(actions, key=lambda action: token_number[action[0]])
+        }
+
+    return {
+        **automaton,
+        "tokens": {token_number[token]: names[token] for token in by_name},
+        "states": {state_number[state]: actions_of(state) for state in reached},
+        **{ends: {name: state_number[state] for name, state in automaton[ends].items()} for ends in START_AND_END},
+    }
 
 
 def _whole_words(terminal: TerminalDef) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+PIPED_NAME = "standard input"  # the name of a text that was piped in; commands call it `-`
+
 
 @dataclass(frozen=True)
 class Source:

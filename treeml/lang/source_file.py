@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
-from treeml.lang.source import Source
+from treeml.lang.source import PIPED_NAME, Source
 from treeml.system.reading import TooLarge, read_plain
 
 STANDARD_INPUT = "-"
@@ -35,7 +35,7 @@ def read(path: Path | str, untrusted: bool = False) -> Source:
 
 def read_standard_input() -> Source:
     """The specification that is piped in; its paths are relative to the current folder."""
-    name = "standard input"
+    name = PIPED_NAME
     content = sys.stdin.buffer.read(MOST_BYTES + 1)
     try:
         if len(content) > MOST_BYTES:

@@ -143,6 +143,7 @@ class Spec:
     """One complete, checked request."""
 
     folder: Path = Path()
+    file: str = field(default="", compare=False)  # with the request and its includes, as commands name it; or empty
     untrusted: bool = False  # it may only read in its folder, may not write, and has tight limits
     data: str | None = None
     target: str | None = None

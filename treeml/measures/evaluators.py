@@ -64,7 +64,7 @@ def outcome_of(tree: Tree, dataset: Dataset) -> TreeOutcome:
             f"its classes are {', '.join(numbers)}",
         )
     labels = np.array([numbers[label_text(each.prediction)] for each in tree.leaves], dtype=np.int32)
-    return TreeOutcome(tree, leaf, labels[leaf])
+    return TreeOutcome(tree, leaf, labels.take(leaf))
 
 
 def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
@@ -75,17 +75,22 @@ def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | Non
 
 def weight_of(dataset: Dataset, rows: Mask) -> Fraction:
     """The weight of some rows."""
-    return exact_sum(dataset.weight[rows]) * dataset.weight_scale
+    return _units(dataset, rows) * dataset.weight_scale
+
+
+def _units(dataset: Dataset, rows: Mask) -> int:
+    """The weight of some rows in units of `weight_scale`."""
+    return int(np.count_nonzero(rows)) if dataset.has_unit_weights else exact_sum(dataset.weight.compress(rows))
 
 
 def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]:
     """The weight of the rows for every actual and predicted class, in units of `weight_scale`."""
     classes = len(dataset.classes)
     cells = dataset.actual * classes + predicted
-    most = int(dataset.weight.max(initial=0))
-    if most == 1 and int(dataset.weight.min(initial=1)) == 1:
+    if dataset.has_unit_weights:
         sums = np.bincount(cells, minlength=classes * classes)
     else:
+        most = int(dataset.weight.max(initial=0))
         # Sums of whole numbers stay exact in float64 up to 2**53.
         small = most * dataset.rows < 2**53
         sums = np.zeros(classes * classes, dtype=np.int64 if most * dataset.rows < SAFE else object)
@@ -398,7 +403,7 @@ def _leaf_rows(outcome: TreeOutcome) -> list[NDArray[np.intp]]:
 
 
 def _part(use: Use, dataset: Dataset, rows: Mask, among: Mask, what: str) -> Fraction:
-    total = exact_sum(dataset.weight[among])
+    total = _units(dataset, among)
     if total == 0:
         refuse(
             "D462",
@@ -407,9 +412,9 @@ def _part(use: Use, dataset: Dataset, rows: Mask, among: Mask, what: str) -> Fra
             f"there is no weight in {what}",
             helps=("leave the measure out, or give data in which there are such rows",),
         )
-    return Fraction(exact_sum(dataset.weight[rows & among]), total)
+    return Fraction(_units(dataset, rows & among), total)
 
 
 def _quotient(dataset: Dataset, rows: Mask, among: Mask) -> Fraction | None:
-    total = exact_sum(dataset.weight[among])
-    return Fraction(exact_sum(dataset.weight[rows & among]), total) if total else None
+    total = _units(dataset, among)
+    return Fraction(_units(dataset, rows & among), total) if total else None

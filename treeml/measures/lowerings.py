@@ -7,7 +7,6 @@ orders, and a share of the predicted rows is a `Ratio`.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from math import lcm
@@ -290,16 +289,16 @@ def gap(use: Use, dataset: Dataset, features: Features) -> Sum:
         for text, group in groups:
             side = group & rows
             what = f"group `{text}` of `{name}`{where}"
-            sides.append((side, _nonzero(use, int(dataset.weight[side].sum()), what)))
-        made: dict[tuple[int, int], Predicted] = {}
+            sides.append((side, _nonzero(use, int(dataset.weight.compress(side).sum()), what)))
+        made: dict[tuple[int, int], Sum] = {}
         for one, other in permutations(range(len(sides)), 2):
-            opposite = made.get((other, one))
+            opposite = made.get((other, one))  # the same costs, subtracted
             made[one, other] = (
-                _difference(use, dataset, positive, sides[one], sides[other])
+                _one(_difference(use, dataset, positive, sides[one], sides[other]))
                 if opposite is None
-                else replace(opposite, cost=-opposite.cost)
+                else opposite.negated()
             )
-        parts.extend(map(_one, made.values()))
+        parts.extend(made.values())
     if not parts:
         # A single group never differs from another.
         return _one(Predicted(np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)))
@@ -320,8 +319,8 @@ def _difference(
     if 2 * common >= SAFE:
         _too_large(use)
     cost = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
-    cost[above_rows, positive] = dataset.weight[above_rows] * (common // above_total)
-    cost[below_rows, positive] = dataset.weight[below_rows] * -(common // below_total)
+    np.multiply(dataset.weight, common // above_total, out=cost[:, positive], where=above_rows)
+    np.multiply(dataset.weight, -(common // below_total), out=cost[:, positive], where=below_rows)
     return Predicted(cost, Fraction(1, common))
 
 
@@ -430,8 +429,9 @@ def _only(dataset: Dataset, number: int) -> NDArray[np.bool_]:
 
 def _error_matrix(use: Use, dataset: Dataset) -> Whole:
     _check_weights(use, dataset)
-    cost = np.repeat(dataset.weight[:, None], len(dataset.classes), axis=1)
-    cost[np.arange(dataset.rows), dataset.actual] = 0
+    cost = np.empty((dataset.rows, len(dataset.classes)), dtype=np.int64)
+    for number in range(len(dataset.classes)):
+        np.multiply(dataset.weight, dataset.actual != number, out=cost[:, number])
     return cost
 
 

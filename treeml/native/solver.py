@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.border import BYTE_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, whole
+from treeml.native.border import BYTE_ARRAY, FLOAT_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, real, whole
 from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
 from treeml.native.solver_input import (
     NO_CONDITIONS,
@@ -25,8 +25,10 @@ from treeml.native.solver_input import (
     CostOfCounts,
     CostOfRows,
     CostRounding,
+    Hazards,
     Labels,
     LeafCosts,
+    Lines,
     Targets,
 )
 from treeml.system.interrupt import listening
@@ -169,11 +171,15 @@ class Solver:
             self._give_class_costs(costs.cost)
         elif isinstance(costs, Targets):
             self._give_targets(costs)
+        elif isinstance(costs, Hazards):
+            self._give_hazards(costs)
+        elif isinstance(costs, Lines):
+            self._give_lines(costs)
         elif isinstance(costs, CostOfRows):
             self._custom = self._leaf_costs(costs.function)
             self._call("treeml_custom", self._custom, None)
         else:
-            raise TypeError("costs must be Labels, ClassCosts, Targets, CostOfRows or CostOfCounts")
+            raise TypeError("costs must be Labels, ClassCosts, Targets, Hazards, Lines, CostOfRows or CostOfCounts")
 
     def _give_labels(self, costs: Labels) -> None:
         weights = self._weights(costs.weight)
@@ -199,6 +205,16 @@ class Solver:
         wanted = whole([int(share * scale) for share in shares], "levels", (len(shares),))
         self._levels = len(shares) if costs.loss == "quantile" else 1
         self._call("treeml_targets", _LOSS[costs.loss], numbers, outputs, weights, wanted, len(wanted), scale)
+
+    def _give_hazards(self, costs: Hazards) -> None:
+        hazard, cost = (whole(costs.hazard, "hazard", (self.rows,)), whole(costs.cost, "cost", (self.rows,)))
+        self._call("treeml_hazards", hazard, cost, flags(costs.died, "died", (self.rows,)))
+
+    def _give_lines(self, costs: Lines) -> None:
+        columns = np.shape(costs.values)[1] if np.ndim(costs.values) == 2 else 0
+        values = real(costs.values, "values", (self.rows, columns))
+        target, weight = (real(getattr(costs, name), name, (self.rows,)) for name in ("target", "weight"))
+        self._call("treeml_lines", values, columns, target, weight, costs.ridge)
 
     def _weights(self, weight: Any) -> Whole | None:
         return None if weight is None else whole(weight, "weight", (self.rows,))
@@ -465,6 +481,11 @@ _SIGNATURES: Signatures = {
         (ctypes.c_void_p, INT32, INT64_ARRAY, INT32, INT64_ARRAY, INT64_ARRAY, INT32, ctypes.c_int64),
     ),
     "treeml_round": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_double, ctypes.c_double)),
+    "treeml_hazards": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT64_ARRAY, BYTE_ARRAY)),
+    "treeml_lines": (
+        ctypes.c_int,
+        (ctypes.c_void_p, FLOAT_ARRAY, INT32, FLOAT_ARRAY, FLOAT_ARRAY, ctypes.c_double),
+    ),
     "treeml_custom": (ctypes.c_int, (ctypes.c_void_p, LEAF_COSTS, ctypes.c_void_p)),
     "treeml_column_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),
     "treeml_column_discounts": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32_ARRAY, INT64_ARRAY, INT32)),

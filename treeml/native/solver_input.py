@@ -1,6 +1,6 @@
 """What the C solver over tests is given besides the tests: what a leaf costs, and the conditions on a tree.
 
-Exactly one of the five kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
+Exactly one of the seven kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
 solver converts and checks them.
 """
 
@@ -43,6 +43,25 @@ class Targets:
 
 
 @dataclass(frozen=True, slots=True)
+class Hazards:
+    """A leaf with D deaths, the sum H of hazards and the sum C of the costs of deaths costs C + D log(H / D)."""
+
+    hazard: Any  # the cumulative hazard of each row, a positive whole number of 2^-40
+    cost: Any  # for rows that died: minus the logarithm of the hazard, in the same units; 0 for the others
+    died: Any  # whether the end of the row was observed
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A leaf costs the squares that its best linear model leaves, plus a ridge on its slopes."""
+
+    values: Any  # rows x columns
+    target: Any
+    weight: Any
+    ridge: float  # times the weight of the leaf, for every squared slope
+
+
+@dataclass(frozen=True, slots=True)
 class CostOfRows:
     """A leaf costs what a function of its row numbers returns; the function takes several leaves at once."""
 
@@ -65,7 +84,7 @@ class CostOfCounts:
         )
 
 
-LeafCosts = Labels | ClassCosts | Targets | CostOfRows | CostOfCounts
+LeafCosts = Labels | ClassCosts | Targets | Hazards | Lines | CostOfRows | CostOfCounts
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,14 @@ TREEML_PUBLIC int treeml_costs (treeml_solver *, const int64_t *cost, int32_t cl
 TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *targets, int32_t outputs,
                                   const int64_t *weight, const int64_t *levels, int32_t level_count,
                                   int64_t level_scale);
+/* Survival times: the cumulative hazard of each row in units of 2^-40, whether it died, and minus the logarithm of the
+   hazard in the same units for rows that died, 0 for others. A leaf with D deaths, sum of costs C and sum of hazards H
+   costs C + D log (H / D). */
+TREEML_PUBLIC int treeml_hazards (treeml_solver *, const int64_t *hazard, const int64_t *cost, const uint8_t *died);
+/* Linear models in the leaves: `values` is rows x columns. A leaf costs the least sum over its rows of weight *
+   (squared residual + ridge * squared slopes); the intercept is free. */
+TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, int32_t columns, const double *target,
+                                const double *weight, double ridge);
 TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
 
 /* To be called before them: costs of leaves are rounded to units even if whole numbers would be exact, because the

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.data.hazards import death_costs, deaths_and_hazard, leaf_loss
+from treeml.problem.magnitudes import added
 from treeml.problem.terms import StoredCost
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class HazardCost(StoredCost):
     def __call__(self, rows: Rows) -> float:
         deaths, hazard = deaths_and_hazard(self.values[rows])
         return leaf_loss(int(self.costs[rows].sum()), deaths, hazard)
+
+    def fits(self, most: int) -> bool:
+        """Whether no sum of hazards or of costs exceeds this number."""
+        return max(added(self.values >> 1), added(np.abs(self.costs))) <= most
 
     def restricted(self, rows: Rows) -> HazardCost:
         return HazardCost(self.values[rows], self.costs[rows])

@@ -34,7 +34,7 @@ def check(
     """
     untrusted = options.untrusted or statements.untrusted
     subject = _Subject(
-        tuple(_with_options(statements.statements, options)),
+        _with_options(tuple(statements.statements), options),
         {**statements.bindings, **(options.params or {})},
         statements.folder,
         has_target,
@@ -174,7 +174,7 @@ def _built_in_python(statements: Sequence[Statement]) -> bool:
     return all(statement.span is None for statement in statements)
 
 
-def _with_options(statements: list[Statement], options: RunOptions) -> list[Statement]:
+def _with_options(statements: tuple[Statement, ...], options: RunOptions) -> tuple[Statement, ...]:
     """The statements with the options of this run in the `solve` statement, instead of what it says itself."""
     given = {
         "backends": options.backend,
@@ -183,16 +183,29 @@ def _with_options(statements: list[Statement], options: RunOptions) -> list[Stat
         "seed": options.seed,
         "threads": options.threads,
     }
-    given = {part: value for part, value in given.items() if value is not None}
-    if not given:
+    parts = tuple((part, type(value), value) for part, value in given.items() if value is not None)
+    if not parts:
         return statements
+    try:
+        return _with_parts_once(key_of(statements), parts)
+    except TypeError:  # a value is not hashable; reading it reports the mistake
+        return _with_parts(statements, parts)
+
+
+@lru_cache(maxsize=32)
+def _with_parts_once(statements: SameStatements, parts: tuple[tuple[str, type, Any], ...]) -> tuple[Statement, ...]:
+    """The same nodes for the same options, so that the check of a model that is solved many times can be reused."""
+    return _with_parts(statements.statements, parts)
+
+
+def _with_parts(statements: tuple[Statement, ...], parts: tuple[tuple[str, type, Any], ...]) -> tuple[Statement, ...]:
     own = next((statement for statement in statements if isinstance(statement, Solve)), Solve())
     has_spans = not _built_in_python(statements)
-    own = replace(own, **{part: _node(part, value, has_spans) for part, value in given.items()})
+    own = replace(own, **{part: _node(part, value, has_spans) for part, _, value in parts})
     if has_spans and own.span is None:
-        parts = (*own.backends, own.within, own.gap, own.seed, own.threads)
-        own = replace(own, span=next(part.span for part in parts if part is not None and part.span is not None))
-    return [statement for statement in statements if not isinstance(statement, Solve)] + [own]
+        nodes = (*own.backends, own.within, own.gap, own.seed, own.threads)
+        own = replace(own, span=next(node.span for node in nodes if node is not None and node.span is not None))
+    return (*(statement for statement in statements if not isinstance(statement, Solve)), own)
 
 
 def _node(part: str, value: Any, has_span: bool) -> Any:

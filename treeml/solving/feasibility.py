@@ -59,7 +59,7 @@ def _a_leaf_meets(bound: Bound) -> bool:
     assert isinstance(term, Predicted)
     share, limit = factor * term.scale, bound.limit - bound.sum.constant
     most = limit.numerator * share.denominator
-    values = [total * share.numerator * limit.denominator for total in map(added, term.cost.T)]
+    values = (total * share.numerator * limit.denominator for total in map(added, term.cost.T))
     return any((bound.sense == ">=" or value <= most) and (bound.sense == "<=" or value >= most) for value in values)
 
 
@@ -107,17 +107,20 @@ def _message(bound: Bound, best: Fraction, groups: NDArray[np.intp], lowered: Lo
         helps = [f"`require errors {sense} {readable(best)}`, or clean the rows"]
     if dataset.spec.binarizations:
         helps.append("finer cuts may tell them apart: `binarize all by thresholds`")
-    helps.append(how_far(requirement))
+    helps.append(how_far(requirement, dataset.spec.file))
     title = f"no tree of any depth can meet `{requirement.text or requirement.name}` on this data"
     return Diagnostic("F602", title, labels, tuple(notes), tuple(helps), place=dataset.table.source)
 
 
-def how_far(requirement: Requirement) -> str:
-    """The command that finds out how far a requirement would have to give."""
-    name, span = requirement.name or requirement.text, requirement.span
-    asks = f"`model.why(nearest=[{name!r}])`"
-    if span is not None and span.source.path is not None:
-        asks = f"`treeml explain {quote(span.source.name)} --why --nearest {quote(name)}`"
+def how_far(requirement: Requirement, file: str) -> str:
+    """The command that finds out how far a requirement would have to give.
+
+    `file` holds the whole spec: the requirement itself may stand in a file that it includes.
+    """
+    name = requirement.name or requirement.text
+    asks = (
+        f"`treeml explain {quote(file)} --why --nearest {quote(name)}`" if file else f"`model.why(nearest=[{name!r}])`"
+    )
     return f"{asks} says how far it would have to give"
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from treeml.lang.display import shown_lines
 from treeml.lang.numerals import readable
+from treeml.lang.render import render
+from treeml.solving.failure import of_failure
 from treeml.solving.report import bound_words, status_words, within
 from treeml.trees.html import escaped
 
@@ -30,6 +33,8 @@ def result_html(result: Result) -> str:
             [r.text, readable(r.value), readable(r.slack), "yes" if r.met else "NO"] for r in result.exact.requirements
         ]
         parts.append(html_table(rows, "requirement", "value", "slack", "met"))
+    for diagnostic in of_failure(result):  # why there is no tree, and what to change
+        parts.append(f'<pre style="text-align:left">{escape(shown_lines(render(diagnostic)))}</pre>')
     parts += [f"<p><i>{escaped(note)}</i></p>" for note in result.notes]
     return "\n".join(parts)
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 from dataclasses import replace
 
 from treeml.data.table import Dataset, label_text
-from treeml.measures.evaluators import TreeOutcome, outcome_of
-from treeml.solving.verify import goal_values, is_met
+from treeml.measures.evaluators import TreeOutcome
+from treeml.solving.verify import SHAPE_GOALS, goal_values, is_met
 from treeml.trees.nodes import overruled_class
 from treeml.trees.tree import Tree
 
 MOST_EXPLAINED = 16  # leaves; each evaluates every requirement once
+OF_SHAPE = SHAPE_GOALS | {"uses"}  # measures that are the same whatever the leaves predict
 
 
-def with_reasons(tree: Tree, dataset: Dataset) -> Tree:
+def with_reasons(outcome: TreeOutcome, dataset: Dataset) -> Tree:
     """The same tree, whose leaves say why they predict against their majority."""
+    tree = outcome.tree
     if tree.task != "classes":
         return tree
     overruled = {place: overruled_class(leaf, tree.classes) for place, leaf in enumerate(tree.leaves)}
     against = {place: label for place, label in overruled.items() if label is not None}
     if not against:
         return tree
-    outcome = outcome_of(tree, dataset)
     reasons = {
         place: _reason(outcome, place, label, dataset) for place, label in list(against.items())[:MOST_EXPLAINED]
     }
@@ -41,7 +42,11 @@ def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset) -> s
     predicted[outcome.leaf == place] = numbers[label_text(tree.classes[label])]
     switched = TreeOutcome(switched_tree, outcome.leaf, predicted)
     given = dataset.with_given_weights()
-    needed = [each.text or each.name for each in dataset.spec.requirements if not is_met(each, given, switched)]
+    needed = [
+        each.text or each.name
+        for each in dataset.spec.requirements
+        if any(use.measure not in OF_SHAPE for _, use in each.expression.parts) and not is_met(each, given, switched)
+    ]
     if needed:
         return needed[0] if len(needed) == 1 else f"{needed[0]} and {len(needed) - 1} more"
     now, then = goal_values(outcome, dataset), goal_values(switched, dataset)

@@ -30,6 +30,7 @@ from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import Dataset
 from treeml.lang.source import Source
 from treeml.lang.statements import Statements
+from treeml.measures.evaluators import outcome_of
 from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
@@ -141,11 +142,14 @@ def solve_dataset(
 
 def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:
     """The last stages: raise and verify."""
-    tree = None if answer.tree is None else raise_tree(answer.tree, chosen.lowered.questions, dataset)
-    exact = None if tree is None else verify_answer(tree, answer, chosen, dataset)
+    tree = exact = None
+    if answer.tree is not None:
+        outcome = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
+        exact = verify_answer(outcome, answer, chosen, dataset)
+        tree = with_reasons(outcome, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
-    return assemble(answer, chosen, request, None if tree is None else with_reasons(tree, dataset), exact, clock)
+    return assemble(answer, chosen, request, tree, exact, clock)
 
 
 def parse(model: Statements | Source | str) -> Statements:

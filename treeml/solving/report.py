@@ -69,6 +69,8 @@ def short_summary(result: Result) -> str:
         parts.append(f"tree with {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {result.tree.depth}")
     elif result.forest is not None:
         parts.append(f"forest of {len(result.forest.trees)} trees")
+    if result.conflict:
+        parts.append(f"{' and '.join(result.conflict)} {'conflict' if len(result.conflict) > 1 else 'cannot be met'}")
     parts.append(f"{result.backend}, {result.seconds:.2f} s")
     return f"{result.status.value}: {'; '.join(parts)}"
 

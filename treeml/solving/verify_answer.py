@@ -8,22 +8,22 @@ from treeml.backends.contract import Answer, Status
 from treeml.backends.run import bounded_goal
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
+from treeml.measures.evaluators import TreeOutcome
 from treeml.problem.problem import Goal
 from treeml.solving.choice import Chosen
-from treeml.solving.verify import GoalClaim, Verification, verify
+from treeml.solving.verify import GoalClaim, Verification, verify_outcome
 from treeml.trees.raising import raise_tree
 from treeml.trees.tree import Tree
 
 
-def verify_answer(tree: Tree, answer: Answer, chosen: Chosen, dataset: Dataset) -> Verification:
+def verify_answer(outcome: TreeOutcome, answer: Answer, chosen: Chosen, dataset: Dataset) -> Verification:
     """What the rows say about the tree; BackendError if that differs from what the back-end claims."""
     goals = chosen.plan.problem.goals
     claimed = None
     if answer.objective is not None:
         claimed = [_in_user_sense(goal, value) for goal, value in zip(goals, answer.objective, strict=True)]
-    exact = verify(
-        tree, dataset, claimed, answer.tolerance, _improved_tree(answer, chosen, dataset), _goal_claim(answer, goals)
-    )
+    before = _improved_tree(answer, chosen, dataset)
+    exact = verify_outcome(outcome, dataset, claimed, answer.tolerance, before, _goal_claim(answer, goals))
     if dataset.rounding.weights and any(not each.met for each in exact.requirements):
         missed = next(each for each in exact.requirements if not each.met)
         raise DataError(too_close(missed.shown))

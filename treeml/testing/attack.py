@@ -213,11 +213,12 @@ def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None
     if not world.goals:
         return None
     if claim.values is not None:
-        if _better(world, claim.values, known.best):
+        near = _within(claim.values, known.best, known.off)
+        if _better(world, claim.values, known.best) and not near:
             return f"says {_text(claim.values)}, better than the best, {_text(known.best)}"
-        if claim.status == "optimal" and not _equal(claim.values, known.best, claim.tolerance):
+        if claim.status == "optimal" and not near and not _equal(claim.values, known.best, claim.tolerance):
             return f"says optimal with {_text(claim.values)}, and the best is {_text(known.best)}"
-    if claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, known.best[0]):
+    if claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, known.best[0], known.off):
         return f"says bound {claim.bound}, and there is a tree with {_text(known.best)}"
     return None
 
@@ -249,6 +250,10 @@ def _better(world: World, values: tuple[Fraction, ...], than: tuple[Fraction, ..
     return [s * v for s, v in zip(signs, values, strict=True)] < [s * v for s, v in zip(signs, than, strict=True)]
 
 
+def _within(values: tuple[Fraction, ...], others: tuple[Fraction, ...], off: Fraction) -> bool:
+    return all(abs(one - other) <= off for one, other in zip(values, others, strict=True))
+
+
 def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance: float) -> bool:
     return all(
         abs(one - other) <= Fraction(tolerance) * max(Fraction(1), abs(other))
@@ -256,11 +261,11 @@ def _equal(values: tuple[Fraction, ...], others: tuple[Fraction, ...], tolerance
     )
 
 
-def _beyond(world: World, claim: AttackClaim, value: Fraction) -> bool:
+def _beyond(world: World, claim: AttackClaim, value: Fraction, off: Fraction = Fraction(0)) -> bool:
     """Does the bound exclude the value? The bound is a float, so its last digits do not count."""
     assert claim.bound is not None
     sign = -1 if world.goals[0].sense == "maximize" else 1
-    slack = (Fraction(claim.tolerance) + Fraction(1, 10**12)) * max(Fraction(1), abs(value))
+    slack = (Fraction(claim.tolerance) + Fraction(1, 10**12)) * max(Fraction(1), abs(value)) + off
     return sign * (Fraction(claim.bound) - value) > slack
 
 

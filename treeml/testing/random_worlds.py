@@ -11,7 +11,9 @@ from treeml.testing.truth import some_values
 from treeml.testing.worlds import (
     CLASSES,
     CLUSTERS,
+    LINES,
     NUMBERS,
+    SURVIVAL,
     Required,
     Wanted,
     Weighted,
@@ -53,6 +55,8 @@ CLASS_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
     "f1": (("maximize", _one("f1", POSITIVE)),),
     "jaccard": (("maximize", _one("jaccard", POSITIVE)),),
     "mcc": (("maximize", _one("mcc", POSITIVE)),),
+    "gmean": (("maximize", _one("gmean")),),
+    "gmean then leaves": (("maximize", _one("gmean")), ("minimize", LEAVES)),
     "mcc then leaves": (("maximize", _one("mcc", POSITIVE)), ("minimize", LEAVES)),
     "least precision": (("minimize", _one("precision", POSITIVE)),),
     "f1 then leaves": (("maximize", _one("f1", POSITIVE)), ("minimize", LEAVES)),
@@ -102,7 +106,15 @@ CLUSTER_LOSSES: dict[str, Parts] = {
     "cluster loss": _one("cluster_loss", "c0", "c1"),
     "cluster loss, absolute": _one("cluster_loss", "c0", "c1", "absolute"),
 }
-GOALS = {CLASSES: CLASS_GOALS, NUMBERS: _loss_goals(NUMBER_LOSSES), CLUSTERS: _loss_goals(CLUSTER_LOSSES)}
+GOALS = {
+    CLASSES: CLASS_GOALS,
+    NUMBERS: _loss_goals(NUMBER_LOSSES),
+    CLUSTERS: _loss_goals(CLUSTER_LOSSES),
+    SURVIVAL: _loss_goals({"survival loss": _one("survival_loss")}),
+    LINES: _loss_goals({"squared loss": _one("squared_loss")}),
+}
+for _task in (SURVIVAL, LINES):  # values in floating point have no exact ties that a later goal could break
+    GOALS[_task] = {name: goals for name, goals in GOALS[_task].items() if len(goals) == 1}
 
 # Kind of requirement -> its possible senses, and its sum. The limit is drawn near the value of some tree.
 Kind = tuple[tuple[str, ...], Parts]
@@ -133,6 +145,7 @@ CLASS_REQUIREMENTS: dict[str, Kind] = {
     "f1": ((">=", "<="), _one("f1", POSITIVE)),
     "jaccard": ((">=", "<="), _one("jaccard", POSITIVE)),
     "mcc": ((">=", "<="), _one("mcc", POSITIVE)),
+    "gmean": ((">=", "<="), _one("gmean")),
     "mistake cost": (("<=",), _one("mistake_cost")),
     "gain": ((">=", "<="), _one("gain")),
     "count": (("<=", ">="), (("1", WorldMeasure("count", (), PREDICTED, (("actual", "q"),))),)),
@@ -160,14 +173,16 @@ REQUIREMENTS = {
     CLASSES: CLASS_REQUIREMENTS,
     NUMBERS: {**SIZE_REQUIREMENTS, **{name: (("<=",), parts) for name, parts in NUMBER_LOSSES.items()}},
     CLUSTERS: {**SIZE_REQUIREMENTS, **{name: (("<=",), parts) for name, parts in CLUSTER_LOSSES.items()}},
+    SURVIVAL: SIZE_REQUIREMENTS,
+    LINES: SIZE_REQUIREMENTS,
 }
 CELLS: tuple[tuple[str, str, str], ...] = tuple(
     (task, goal, requirement)
     for task in GOALS
     for goal in GOALS[task]
     for requirement in REQUIREMENTS[task]
-    # Clustering has its loss as the only goal.
-    if task != CLUSTERS or "loss" in goal or "loss" in requirement
+    # Clustering has its loss as the only goal; sizes alone say nothing about times and linear models.
+    if task in (CLASSES, NUMBERS) or "loss" in goal or "loss" in requirement
 )
 
 
@@ -180,7 +195,11 @@ def random_world(random: Random, task: str, goal: str, requirement: str) -> Worl
     world = World(
         task, _columns(random, rows, task), _target(random, rows, task), cell=(f"{task}: {goal}", requirement)
     )
-    if random.random() < 0.5 and task != CLUSTERS:
+    if task == SURVIVAL:
+        world = replace(world, died=tuple(random.choice("0111") for _ in range(rows)))
+    if task == LINES:
+        world = replace(world, lines=("c0",), ridge=random.choice(("0", "0.1", "2")))
+    if random.random() < 0.5 and task not in (CLUSTERS, SURVIVAL):
         world = replace(world, weight=_numbers(random, rows, positive=True))
     if task == CLASSES and random.random() < 0.2:
         world = replace(world, class_weights=(("p", number(random, positive=True)),))
@@ -305,6 +324,13 @@ def _columns(random: Random, rows: int, task: str) -> tuple[WorldColumn, ...]:
     for place in range(2 if task == CLUSTERS else random.choice((1, 2, 2, 3))):
         name = f"c{place}"
         kind = "number" if place == 0 or task == CLUSTERS else random.choice(("number", "number", "category"))
+        if place and task != CLUSTERS and random.random() < 0.15:
+            made.append(_date_column(random, name, rows))
+            continue
+        if not place and task == LINES:  # floats that differ in their last digits have no digits left for a slope
+            shape = SHAPES[random.choice(("small", "decimals", "outlier"))]
+            made.append(WorldColumn(name, "number", tuple(random.choice(shape) for _ in range(rows))))
+            continue
         column = _category(random, name, rows) if kind == "category" else _number_column(random, name, rows)
         # Distances to a missing value are undefined.
         made.append(_number_column(random, name, rows, whole=True) if task == CLUSTERS and column.missing else column)
@@ -315,6 +341,11 @@ def _columns(random: Random, rows: int, task: str) -> tuple[WorldColumn, ...]:
 def _category(random: Random, name: str, rows: int) -> WorldColumn:
     values = tuple(random.choice("uvx") for _ in range(rows))
     return WorldColumn(name, "category", values, random.choice(("by levels", "by subsets")))
+
+
+def _date_column(random: Random, name: str, rows: int) -> WorldColumn:
+    values = tuple(f"20{random.choice('012')}{random.randint(0, 9)}-0{random.randint(1, 9)}-15" for _ in range(rows))
+    return WorldColumn(name, "date", values, random.choice(("", "by thresholds")))
 
 
 def _number_column(random: Random, name: str, rows: int, whole: bool = False) -> WorldColumn:
@@ -332,6 +363,10 @@ def _number_column(random: Random, name: str, rows: int, whole: bool = False) ->
 def _target(random: Random, rows: int, task: str) -> tuple[str, ...]:
     if task == CLUSTERS:
         return ()
+    if task == SURVIVAL:
+        return _numbers(random, rows, positive=True)
+    if task == LINES:  # in floating point, huge and tiny numbers beside each other have no digits left
+        return tuple(random.choice(SHAPES[random.choice(("small", "decimals"))]) for _ in range(rows))
     if task == NUMBERS:
         return _numbers(random, rows)
     names = random.choice(("pq", "pq", "pqr"))

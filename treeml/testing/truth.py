@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -15,7 +16,8 @@ from itertools import pairwise, product
 from math import ceil
 from random import Random
 
-from treeml.testing.worlds import CLASSES, CLUSTERS, Required, Weighted, World, WorldColumn, WorldMeasure
+from treeml.testing.real_truth import cumulative_hazards, linear_loss, survival_loss, variance
+from treeml.testing.worlds import CLASSES, CLUSTERS, SURVIVAL, Required, Weighted, World, WorldColumn, WorldMeasure
 
 MOST_TREES = 6_000
 MOST_LABELLED = 40_000
@@ -53,6 +55,7 @@ class Truth:
     """The best values of the goals as the user states them; None if no tree meets the requirements."""
 
     best: tuple[Fraction, ...] | None
+    off: Fraction = Fraction(0)  # how far a value computed in floating point may be off
 
 
 def truth(world: World) -> Truth | None:
@@ -61,7 +64,7 @@ def truth(world: World) -> Truth | None:
         return None
     try:
         view = View(_dropped(world))
-        return Truth(view.best())
+        return Truth(view.best(), view.off())
     except TooMany:
         return None
 
@@ -113,9 +116,21 @@ class View:
             said: [Fraction(text) * (-1 if verb == "gain" else 1) for text in values]
             for verb, said, values in world.row_costs
         }
+        self.died = [text == "1" for text in world.died]
+        self.hazards = cumulative_hazards(self.targets, self.died) if world.died else []
         self.test_cost = {name: Fraction(cost) for name, cost in world.test_costs}
         self.discount = {(name, before): Fraction(cost) for name, before, cost in world.test_discounts}
         self.total = cache(self._total)
+
+    def off(self) -> Fraction:
+        """Logarithms and linear models are computed in floating point, which docs/measures.md bounds."""
+        if self.world.task == SURVIVAL:
+            return Fraction(1, 10**8)
+        if not self.world.lines:
+            return Fraction(0)
+        whole = (Place(tuple(range(self.rows))),)
+        squares = _loss(replace_lines(self), WorldMeasure("squared_loss"), whole, ("",))
+        return Fraction(1, 10**9) * max(Fraction(1), squares)
 
     # -- trees
 
@@ -229,6 +244,11 @@ class View:
         return said
 
 
+def replace_lines(view: View) -> View:
+    """The same world with constants in its leaves."""
+    return View(replace(view.world, lines=()))
+
+
 def _below(number: int, side: bool, tree: Grown) -> Grown:
     return tuple(Place(place.rows, ((number, side), *place.path)) for place in tree)
 
@@ -248,7 +268,7 @@ def _questions(column: WorldColumn) -> Iterator[TruthQuestion]:
             rows = frozenset(row for row, text in enumerate(column.values) if levels.index(text) in subset)
             yield TruthQuestion(column.name, rows, subset, len(levels), False)
         return
-    numbers = [Fraction(text) if text else None for text in column.values]
+    numbers = [_number_of(column.kind, text) if text else None for text in column.values]
     distinct = sorted({value for value in numbers if value is not None})
     if column.rule.startswith("at "):
         cuts = [Fraction(text) for text in column.rule[3:].split(",")]
@@ -262,6 +282,10 @@ def _questions(column: WorldColumn) -> Iterator[TruthQuestion]:
             yield TruthQuestion(column.name, below | missing, values, len(cuts) + 1, True)
     if missing:
         yield TruthQuestion(column.name, missing, frozenset(), len(cuts) + 1, True)
+
+
+def _number_of(kind: str, text: str) -> Fraction:
+    return Fraction(date.fromisoformat(text).toordinal()) if kind == "date" else Fraction(text)
 
 
 # -- definitions of the measures --------------------------------------------------------------------------
@@ -347,11 +371,23 @@ def _mcc(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...])
     if not variances:
         return Fraction(0)
     covariance = both - share * chosen
+    return _root(covariance**2 / variances, 1 if covariance >= 0 else -1)
+
+
+def _root(square: Fraction, sign: int = 1) -> Fraction:
+    """To 80 digits, rounded down."""
     with localcontext() as context:
         context.prec = 400
-        square = covariance**2 / variances
-        root = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt() * (1 if covariance >= 0 else -1)
+        root = (Decimal(square.numerator) / Decimal(square.denominator)).sqrt() * sign
         return Fraction(root.quantize(Decimal(1).scaleb(-80), ROUND_FLOOR))
+
+
+def _gmean(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    said = view.said(tree, predicted)
+    if len(view.names) != 2:
+        raise TooMany  # with more classes it can only be reported
+    first, second = (_recall_of(view, name, said) for name in view.names)
+    return None if first is None or second is None else _root(first * second)
 
 
 def _specificity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
@@ -540,7 +576,30 @@ def _constants(view: View, use: WorldMeasure, tree: Grown) -> Iterator[tuple[lis
             )
 
 
+def _survival_loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+    parts = (([view.hazards[row] for row in place.rows], [view.died[row] for row in place.rows]) for place in tree)
+    return sum((Fraction(survival_loss(hazards, died)) for hazards, died in parts), Fraction(0))
+
+
+def _linear_loss(view: View, tree: Grown) -> Fraction:
+    columns = []
+    for name in view.world.lines:
+        known = [value for value in view.numbers[name] if value is not None]
+        if len(known) < view.rows:
+            raise TooMany
+        columns.append(known)
+    prices = [Fraction(view.world.ridge) * variance(column, view.weight) for column in columns]
+    total = Fraction(0)
+    for place in tree:
+        own = [[column[row] for row in place.rows] for column in columns]
+        targets, weights = ([each[row] for row in place.rows] for each in (view.targets, view.weight))
+        total += linear_loss(own, targets, weights, prices)
+    return total
+
+
 def _loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+    if view.world.lines and use.name == "squared_loss":
+        return _linear_loss(view, tree)
     total = Fraction(0)
     for values, kind in _constants(view, use, tree):
         if kind == "squared":
@@ -578,6 +637,7 @@ _MEASURES = {
     "f1": _f1,
     "jaccard": _jaccard,
     "mcc": _mcc,
+    "gmean": _gmean,
     "specificity": _specificity,
     "count": _count,
     "rate": _rate,
@@ -598,6 +658,7 @@ _MEASURES = {
     "leaf_errors": _leaf_errors,
     "purity": _purity,
     "monotone": _monotone,
+    "survival_loss": _survival_loss,
     "squared_loss": _loss,
     "absolute_loss": _loss,
     "quantile_loss": _loss,

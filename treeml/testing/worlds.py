@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 CLASSES, NUMBERS, CLUSTERS = "classes", "numbers", "clusters"
+SURVIVAL, LINES = "survival", "lines"  # times whose end was observed or not; leaves with linear models
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class WorldColumn:
     """The values of a column as in the file, empty if missing, and how the column is cut into tests."""
 
     name: str
-    kind: str  # number or category
+    kind: str  # number, category or date
     values: tuple[str, ...]
     rule: str = ""  # "", "by thresholds", "at 1, 2", "by levels", "by subsets", "by quantiles(3)", "by width(3)"
     missing: str = ""  # "", separate, drop or median
@@ -75,6 +76,9 @@ class World:
     columns: tuple[WorldColumn, ...]  # those that may be tested, and g, which holds groups and may not be tested
     target: tuple[str, ...] = ()
     weight: tuple[str, ...] = ()
+    died: tuple[str, ...] = ()  # of survival: 1 if the end was observed
+    lines: tuple[str, ...] = ()  # the columns of linear models
+    ridge: str = "0"
     class_weights: tuple[tuple[str, str], ...] = ()
     mistake_costs: tuple[tuple[str, str, str], ...] = ()  # predicted, actual, cost
     row_costs: tuple[tuple[str, str, tuple[str, ...]], ...] = ()  # "cost" or "gain", predicted, values
@@ -102,13 +106,15 @@ class World:
 
         columns = tuple(replace(column, values=less(column.values)) for column in self.columns)
         costs = tuple((verb, said, less(values)) for verb, said, values in self.row_costs)
-        return replace(self, columns=columns, target=less(self.target), weight=less(self.weight), row_costs=costs)
+        target, weight, died = less(self.target), less(self.weight), less(self.died)
+        return replace(self, columns=columns, target=target, weight=weight, died=died, row_costs=costs)
 
     def table(self) -> str:
         """The file, as comma-separated values."""
         columns = [(column.name, column.values) for column in self.columns]
         columns += [("y", self.target)] if self.target else []
         columns += [("w", self.weight)] if self.weight else []
+        columns += [("died", self.died)] if self.died else []
         columns += [(f"cost_{said}", values) for _, said, values in self.row_costs]
         lines = [",".join(name for name, _ in columns)]
         lines += [",".join(cells) for cells in zip(*(values for _, values in columns), strict=True)]
@@ -118,12 +124,14 @@ class World:
         """The specification, without its data and without `solve`."""
         lines = []
         if self.task != CLUSTERS:
-            lines.append('predict y is "p"' if self.task == CLASSES else "predict y")
+            observed = " observed died" if self.task == SURVIVAL else ""
+            lines.append('predict y is "p"' if self.task == CLASSES else f"predict y{observed}")
         lines.append("features " + ", ".join(column.name for column in self.columns if column.name != "g"))
         for column in self.columns:
             kept = f", missing {column.missing}" if column.missing else ""
             lines.append(f"column {column.name} : {column.kind}{kept}")
             lines += [f"binarize {column.name} {column.rule}"] if column.rule else []
+        lines += [f"leaves linear({', '.join(self.lines)}, ridge = {self.ridge})"] if self.lines else []
         lines += ["weight by w"] if self.weight else []
         lines += [f'weight class "{name}" = {weight}' for name, weight in self.class_weights]
         lines += [f'cost predict "{said}" when "{true}" = {cost}' for said, true, cost in self.mistake_costs]

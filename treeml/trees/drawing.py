@@ -20,10 +20,11 @@ def draw_text(tree: TreeData, path: Sequence[int] | None = None) -> str:
     return "\n".join([f"predict {shown(tree.target)}" if tree.target else "clusters", *_text_lines(tree, path)])
 
 
-def draw_dot(tree: TreeData, path: Sequence[int] | None = None) -> str:
+def draw_dot(tree: TreeData, path: Sequence[int] | None = None, sideways: bool = False) -> str:
     """The tree in the language of Graphviz."""
     lines = [
         "digraph tree {",
+        *(["  rankdir=LR;"] if sideways else []),
         f'  label="{_dot_text(title_of(tree))}"; labelloc=t; fontname="Helvetica";',
         '  node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica"];',
         '  edge [fontname="Helvetica"];',

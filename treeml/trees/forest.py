@@ -211,21 +211,21 @@ class Forest:
     def _repr_html_(self) -> str:
         return forest_html(self)
 
-    def to_dot(self) -> tuple[str, ...]:
-        """Each tree in the language of Graphviz.
+    def to_dot(self, *, sideways: bool = False) -> tuple[str, ...]:
+        """Each tree in the language of Graphviz; with `sideways` from left to right.
 
         >>> len(forest.to_dot())
         2
         """
-        return tuple(tree.to_dot() for tree in self.trees)
+        return tuple(tree.to_dot(sideways=sideways) for tree in self.trees)
 
-    def to_svg(self) -> tuple[str, ...]:
-        """Each tree as an SVG drawing that needs no other file.
+    def to_svg(self, *, sideways: bool = False) -> tuple[str, ...]:
+        """Each tree as an SVG drawing that needs no other file; with `sideways` from left to right.
 
         >>> len(forest.to_svg())
         2
         """
-        return tuple(tree.to_svg() for tree in self.trees)
+        return tuple(tree.to_svg(sideways=sideways) for tree in self.trees)
 
 
 def is_forest(path: Path) -> bool:

@@ -342,10 +342,10 @@ def overruled_class(leaf: TreeLeaf, classes: Sequence[Any]) -> int | None:
     """The number of the class with the largest share in a leaf, if the leaf predicts a class with a smaller share."""
     if not classes or not leaf.rows or not (leaf.weights or leaf.counts):
         return None
-    shares = class_shares(leaf, classes)
-    largest = max(shares)
+    amounts = leaf.weights if any(leaf.weights) else leaf.counts
+    largest = max(amounts, default=0)
     predicted = next((number for number, label in enumerate(classes) if label == leaf.prediction), None)
-    return None if predicted is None or shares[predicted] == largest else shares.index(largest)
+    return None if predicted is None or not largest or amounts[predicted] == largest else amounts.index(largest)
 
 
 def number_text(value: Any) -> str:

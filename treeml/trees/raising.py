@@ -61,7 +61,7 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
                 part = part.no
             else:
                 used.add(test.column)
-                return test, pruned(part.yes, rows[yes]), pruned(part.no, rows[~yes])
+                return test, pruned(part.yes, rows.compress(yes)), pruned(part.no, rows.compress(~yes))
         ends.append((part, rows))
         return len(ends) - 1
 

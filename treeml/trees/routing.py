@@ -72,7 +72,7 @@ def route(tree: TreeData, inputs: Inputs) -> NDArray[np.intp]:
             todo += [(node.no, rows & ~yes), (node.yes, rows & yes)]
         else:
             yes = answers(node.test, column, rows)
-            todo += [(node.no, rows[~yes]), (node.yes, rows[yes])]
+            todo += [(node.no, rows.compress(~yes)), (node.yes, rows.compress(yes))]
     return reached
 
 

@@ -1,4 +1,4 @@
-"""Tree -> SVG: columns above, predictions below, conditions on the edges.
+"""Tree -> SVG: the root at the top or at the left, predictions at the other end, conditions on the edges.
 
 It is drawn here without a library, and contains no script.
 """
@@ -14,14 +14,15 @@ from treeml.lang.display import shortened, shown, width
 from treeml.trees import charts, survival_curve
 from treeml.trees.distributions import ColumnSpread, Distributions
 from treeml.trees.drawing import against_text, leaf_facts, path_below, rows_text, title_of
+from treeml.trees.layout import GAP, BoxSize, across_levels, along_levels
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class, rounded_text
 from treeml.trees.palette import FULL_NUMBER, INK, PALE_NUMBER, PATH, WARNING, class_color, leaf_tint
 from treeml.trees.svg_text import decimal, escaped
 
 SIZE, SMALL = 13, 11  # of fonts
 WIDE, NARROW = 7.1, 6.1  # width of an average letter of these sizes
-GAP = 22  # space between boxes, and around the drawing
 DROP = 52  # height of the edges
+BEND = 46  # width of an edge of a sideways drawing, beside its condition
 LINE = 17  # height of a line of text
 BAR = 10  # height of the bar of a leaf
 MOST_IN_LEGEND = 40
@@ -33,11 +34,12 @@ _SIZE = re.compile(r'width="(\d+)" height="(\d+)"')
 
 @dataclass(frozen=True, slots=True)
 class DrawingView:
-    """What a drawing shows besides the tree."""
+    """What a drawing shows besides the tree, and where its root is."""
 
     path: tuple[int, ...] | None = None  # the sides that a row takes
     values: Mapping[str, str] | None = None  # of that row, for the columns on its path
     distributions: Distributions | None = None
+    sideways: bool = False  # the root at the left, and not at the top
 
 
 PLAIN = DrawingView()
@@ -78,9 +80,14 @@ class _Box:
         return LINE * len(self.lines) + 12 + extra
 
     @property
-    def strip(self) -> float:
-        """The width that nothing else may use: that of the box, or of the condition above it."""
-        return max(self.width, width(self.condition) * NARROW + 12)
+    def condition_width(self) -> float:
+        return width(self.condition) * NARROW + 8
+
+    def size(self, sideways: bool) -> BoxSize:
+        if sideways:
+            return BoxSize(self.parent, self.depth, self.width, self.height, BEND + self.condition_width)
+        # The condition stands above the box, and may be wider.
+        return BoxSize(self.parent, self.depth, self.height, max(self.width, self.condition_width + 4), DROP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +99,22 @@ class _Place:
 def draw_svg(tree: TreeData, view: DrawingView = PLAIN) -> str:
     """The tree as a drawing: a heading with the target and its classes, then boxes, with a bar in leaves."""
     boxes = _boxes(tree, view)
-    middles, whole = _middles(boxes)
+    sizes = [box.size(view.sideways) for box in boxes]
+    middles, strip = across_levels(sizes)
+    starts = along_levels(sizes, 0.0)
+    extent = max(starts[size.level] + size.along for size in sizes)
+    whole = extent if view.sideways else strip
     across = max(whole, LEAST_WIDTH, *(_Line(text, SMALL).width for text, _ in _remarks(tree, view)))
     heading, top = _heading(tree, view, across)
-    tops = _tops(boxes, top)
     shift = GAP + (across - whole) / 2
-    places = [_Place(shift + x, tops[box.depth]) for x, box in zip(middles, boxes, strict=True)]
+    places = [
+        _Place(shift + starts[box.depth] + box.width / 2, top + middle - box.height / 2)
+        if view.sideways
+        else _Place(shift + middle, top + starts[box.depth])
+        for middle, box in zip(middles, boxes, strict=True)
+    ]
     size_x = across + 2 * GAP
-    size_y = max(place.y + box.height for place, box in zip(places, boxes, strict=True)) + GAP
+    size_y = top + (strip if view.sideways else extent) + GAP
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size_x:.0f}" height="{size_y:.0f}" '
         f'viewBox="0 0 {size_x:.0f} {size_y:.0f}" font-family="Helvetica, Arial, sans-serif" font-size="{SIZE}">',
@@ -112,7 +127,8 @@ def draw_svg(tree: TreeData, view: DrawingView = PLAIN) -> str:
     for number in order:
         parent = boxes[number].parent
         if parent is not None:
-            parts.append(_edge(boxes[parent], places[parent], boxes[number], places[number]))
+            edge = _edge_sideways if view.sideways else _edge
+            parts.append(edge(boxes[parent], places[parent], boxes[number], places[number]))
     parts += [_drawn(tree, boxes[number], places[number]) for number in range(len(boxes))]
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
@@ -178,45 +194,6 @@ def _lines(tree: TreeData, node: Node, value: str | None) -> Iterator[_Line]:
             yield _Line(f"for {shortened(shown(node.because), 44)}", SMALL, fill=WARNING)
 
 
-def _middles(boxes: Sequence[_Box]) -> tuple[list[float], float]:
-    """Centers of the boxes, and the width of all. Each subtree gets a strip of its own, so no boxes overlap."""
-    sides: dict[int, list[int]] = {}
-    for number, box in enumerate(boxes):
-        if box.parent is not None:
-            sides.setdefault(box.parent, []).append(number)
-    strips = [box.strip for box in boxes]
-    needs = [0.0] * len(boxes)  # of the subtrees below a box, side by side
-    for number in reversed(range(len(boxes))):
-        below = sides.get(number, [])
-        needs[number] = sum(strips[side] for side in below) + GAP * max(0, len(below) - 1)
-        strips[number] = max(strips[number], needs[number])
-    lefts = [0.0] * len(boxes)
-    for number in range(len(boxes)):
-        left = lefts[number] + (strips[number] - needs[number]) / 2
-        for side in sides.get(number, []):
-            lefts[side] = left
-            left += strips[side] + GAP
-    middles = [left + strip / 2 for left, strip in zip(lefts, strips, strict=True)]
-    for number in reversed(range(len(boxes))):
-        if number in sides:
-            half = boxes[number].strip / 2
-            least, most = lefts[number] + half, lefts[number] + strips[number] - half
-            ends = middles[sides[number][0]], middles[sides[number][-1]]
-            middles[number] = min(max(sum(ends) / 2, least), most)
-    return middles, strips[0]
-
-
-def _tops(boxes: Sequence[_Box], top: float) -> list[float]:
-    """The top of every level: as high as the tallest box of the level above needs."""
-    heights = [0.0] * (max(box.depth for box in boxes) + 1)
-    for box in boxes:
-        heights[box.depth] = max(heights[box.depth], box.height)
-    tops = [top]
-    for height in heights[:-1]:
-        tops.append(tops[-1] + height + DROP)
-    return tops
-
-
 def _heading(tree: TreeData, view: DrawingView, across: float) -> tuple[list[str], float]:
     """The target and what the colors stand for, in lines of this width, and where the tree begins below them."""
     named = shortened(shown(tree.target), 60) if tree.target else "clusters"
@@ -262,14 +239,24 @@ def _remarks(tree: TreeData, view: DrawingView) -> Iterator[tuple[str, str]]:
         subject = f"{shortened(shown(tree.predicted), 40)} = " if tree.predicted else ""
         yield f"blue: the path of one row, to {subject}{shortened(tree.prediction_text(node), 40)}", PATH
     if view.distributions is not None:
-        rows, reach = view.distributions.rows, view.distributions.reach
-        counted = f"{rows:,} {'row' if rows == 1 else 'rows'}"
-        if reach is None:
-            yield f"bars: {counted} by value; dashed: where the tree splits them", INK
-        else:
-            limits = f"{rounded_text(reach[0])} to {rounded_text(reach[1])}"
-            yield f"dots: {counted}, from {limits} upwards; red: mean of each side", INK
-            yield "dashed: where the tree splits the rows, and in leaves the prediction", INK
+        for text in distribution_remarks(view.distributions):
+            yield text, INK
+
+
+def distribution_remarks(found: Distributions) -> Iterator[str]:
+    """What the charts in the nodes show."""
+    counted = f"{found.rows:,} {'row' if found.rows == 1 else 'rows'}"
+    if found.reach is None:
+        yield f"bars: {counted} by value; dashed: where the tree splits them"
+    else:
+        limits = f"{rounded_text(found.reach[0])} to {rounded_text(found.reach[1])}"
+        yield f"dots: {counted}, from {limits} upwards; red: mean of each side"
+        yield "dashed: where the tree splits the rows, and in leaves the prediction"
+
+
+def chart_colors(tree: TreeData) -> int:
+    """How many colors the charts of a tree have."""
+    return len(tree.leaves) if tree.task == "clusters" else max(1, len(tree.classes))
 
 
 def _text_at(x: float, y: float, line: _Line, anchor: str) -> str:
@@ -289,14 +276,33 @@ def _edge(parent: _Box, above: _Place, box: _Box, place: _Place) -> str:
         f"M {from_x} {decimal(top)} C {from_x} {decimal(middle)} {to_x} {decimal(middle)} {to_x} {decimal(end)} "
         f"L {to_x} {decimal(place.y)}"
     )
-    look = f'stroke="{PATH}" stroke-width="3.2"' if box.on_path else 'stroke="#777" stroke-width="1.4"'
-    line = _Line(box.condition, SMALL, is_bold=box.on_path, fill=PATH if box.on_path else INK)
-    wide = width(box.condition) * NARROW + 8
-    behind = f'<rect x="{decimal(place.x - wide / 2)}" y="{decimal(place.y - 23)}" width="{decimal(wide)}" height="16"'
-    return (
-        f'<path d="{curve}" fill="none" {look}/>{behind} fill="white"/>'
-        f"{_text_at(place.x, place.y - 11, line, 'middle')}"
+    return _curve(box, curve) + _condition_at(box, place.x, place.y - 11)
+
+
+def _edge_sideways(parent: _Box, before: _Place, box: _Box, place: _Place) -> str:
+    """A curve from the box at the left, then a line with the condition on it to the box at the right."""
+    start, end = before.x + parent.width / 2, place.x - box.width / 2
+    from_y, to_y = before.y + parent.height / 2, place.y + box.height / 2
+    line = end - box.condition_width - 8
+    middle = decimal((start + line) / 2)
+    curve = (
+        f"M {decimal(start)} {decimal(from_y)} C {middle} {decimal(from_y)} {middle} {decimal(to_y)} "
+        f"{decimal(line)} {decimal(to_y)} L {decimal(end)} {decimal(to_y)}"
     )
+    return _curve(box, curve) + _condition_at(box, end - 6 - box.condition_width / 2, to_y + 4)
+
+
+def _curve(box: _Box, curve: str) -> str:
+    look = f'stroke="{PATH}" stroke-width="3.2"' if box.on_path else 'stroke="#777" stroke-width="1.4"'
+    return f'<path d="{curve}" fill="none" {look}/>'
+
+
+def _condition_at(box: _Box, x: float, y: float) -> str:
+    """The condition of an edge, on white, with its middle and base line here."""
+    line = _Line(box.condition, SMALL, is_bold=box.on_path, fill=PATH if box.on_path else INK)
+    wide = box.condition_width
+    behind = f'<rect x="{decimal(x - wide / 2)}" y="{decimal(y - 12)}" width="{decimal(wide)}" height="16"'
+    return f'{behind} fill="white"/>{_text_at(x, y, line, "middle")}'
 
 
 def _drawn(tree: TreeData, box: _Box, place: _Place) -> str:
@@ -315,9 +321,8 @@ def _drawn(tree: TreeData, box: _Box, place: _Place) -> str:
         y += LINE
     bottom = place.y + box.height
     if box.spread is not None:
-        colors = len(tree.leaves) if tree.task == "clusters" else max(1, len(tree.classes))
         chart_top = bottom - charts.HEIGHT - 2 - (BAR + 6 if box.has_bar else 0)
-        frame = charts.Frame(left + 12, chart_top, box.width - 24, colors)
+        frame = charts.Frame(left + 12, chart_top, box.width - 24, chart_colors(tree))
         parts += charts.draw_chart(box.spread, frame)
     if isinstance(box.node, TreeLeaf) and box.has_bar:
         parts += _bar(tree, box.node, left + 8, bottom - BAR - 7, box.width - 16)

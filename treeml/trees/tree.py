@@ -146,26 +146,29 @@ class Tree(TreeData):
         """
         return draw_text(self, None if row is None else row_sides(self, row))
 
-    def to_dot(self, row: Any = None) -> str:
+    def to_dot(self, row: Any = None, *, sideways: bool = False) -> str:
         """The tree in the language of Graphviz; the path of `row` is drawn thick and blue.
+
+        With `sideways` it grows from left to right.
 
         >>> tree.to_dot().splitlines()[0]
         'digraph tree {'
         """
-        return draw_dot(self, None if row is None else row_sides(self, row))
+        return draw_dot(self, None if row is None else row_sides(self, row), sideways)
 
-    def to_svg(self, row: Any = None, data: Any = None) -> str:
+    def to_svg(self, row: Any = None, data: Any = None, *, sideways: bool = False) -> str:
         """The tree as an SVG drawing that needs no other file.
 
         The path of `row` is drawn thick and blue. With `data`, every node shows how those rows spread over the tested
-        column, by class if `data` has the target.
+        column, by class if `data` has the target. With `sideways` the tree grows from left to right, which suits a tree
+        with many leaves.
 
         >>> tree.to_svg()[:4]
         '<svg'
         >>> tree.to_svg(row={"age": 60, "sex": "M"}).count('class="leaf path"')
         1
         """
-        return draw_svg(self, view_of(self, row, data))
+        return draw_svg(self, view_of(self, row, data, sideways))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

@@ -12,9 +12,9 @@ from treeml.trees.routing import row_sides
 from treeml.trees.svg import PLAIN, DrawingView
 
 
-def view_of(tree: TreeData, row: Any = None, data: Any = None) -> DrawingView:
+def view_of(tree: TreeData, row: Any = None, data: Any = None, sideways: bool = False) -> DrawingView:
     """The path of `row`, and how the rows of `data` spread at every node; each only if it is given."""
-    if row is None and data is None:
+    if row is None and data is None and not sideways:
         return PLAIN
     return DrawingView(
         None if row is None else row_sides(tree, row),
@@ -22,4 +22,5 @@ def view_of(tree: TreeData, row: Any = None, data: Any = None) -> DrawingView:
         if isinstance(row, Mapping)
         else None,
         None if data is None else distributions(tree, data),
+        sideways,
     )

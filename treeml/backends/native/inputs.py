@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Limits
-from treeml.backends.native.goals import NativeObjective, centred, floor, in_64_bits, kind, limit_of
+from treeml.backends.native.goals import MOST, NativeObjective, centred, floor, in_64_bits, kind, limit_of
+from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.linear_cost import LinearCost
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import LeafErrors, Loss, Purity, Used
 
@@ -42,7 +44,13 @@ def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
 
 
 def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
-    from treeml.native.solver_input import ClassCosts, CostOfRows, Targets  # imported here: start-up time
+    from treeml.native.solver_input import (
+        ClassCosts,
+        CostOfRows,
+        Hazards,
+        Lines,
+        Targets,
+    )  # imported here: start-up time
 
     loss = objective.loss
     if loss is not None:
@@ -50,6 +58,11 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
         return Targets(centred(loss.targets), loss.kind, levels, loss.weight * objective.factor)
     if objective.custom is not None:
         function = objective.custom.function
+        if isinstance(function, HazardCost) and function.fits(MOST):
+            return Hazards(function.values >> 1, function.costs, function.values & 1)
+        if isinstance(function, LinearCost) and function.columns.names:
+            lines = function.columns
+            return Lines(lines.values / lines.spread, lines.target, lines.weight, lines.ridge)
         return CostOfRows(lambda sets: [float(function(rows)) for rows in sets])
     return ClassCosts(_cost(problem, objective))
 

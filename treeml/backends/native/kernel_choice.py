@@ -12,7 +12,7 @@ from typing import Any
 from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
 from treeml.backends.native.coupled.task import has_small_sums
 from treeml.backends.native.goals import is_whole
-from treeml.problem.problem import Problem
+from treeml.problem.problem import Problem, once
 from treeml.problem.terms import Leaves, Loss, Predicted, TestCost
 
 FEW_TESTS = 300  # up to this many, a table of all pairs of tests is small
@@ -32,7 +32,7 @@ MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/nati
 def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """The kernel, and the sentence that says why; raises ValueError if the options contradict the problem."""
     if is_coupled(problem) and is_coupled(without_idle(problem)):
-        return _coupled_kernel(problem, options)
+        return _coupled_kernel(problem, options) if options else _default_coupled_kernel(problem)
     options = {name: value for name, value in options.items() if name not in OF_COUPLED}
     if not options:
         numeric, reason = prefer_numeric(problem)
@@ -60,13 +60,19 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
     return ("numeric" if numeric else "binary"), reason
 
 
+@once
+def _default_coupled_kernel(problem: Problem) -> tuple[str, str]:
+    return _coupled_kernel(problem, {})
+
+
 def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
     """One of the coupled kernels; options that only other kernels have are refused."""
-    tables, own = option_tables(), OF_COUPLED | {"kernel", "instructions"}
+    own = OF_COUPLED | {"kernel", "instructions"}
     wanted = options.get("kernel", "auto")
-    foreign = {
-        kernel: sorted(set(options) - set(tables[kernel]) - own) if options else [] for kernel in COUPLED_KERNELS
-    }
+    foreign: dict[str, list[str]] = {kernel: [] for kernel in COUPLED_KERNELS}
+    if options:
+        tables = option_tables()
+        foreign = {kernel: sorted(set(options) - set(tables[kernel]) - own) for kernel in COUPLED_KERNELS}
     numeric = wanted == "numeric" or (wanted == "auto" and not foreign["coupled numeric"] and _has_many_cuts(problem))
     obstacle = coupled_obstacle(problem) if numeric else None
     if obstacle is not None:

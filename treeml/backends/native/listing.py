@@ -70,9 +70,8 @@ class TreeListing:
         self.limits = _tree_limits(self.problem, self.units, memory or 0)
         self._most = _bounded_value(self.problem)
         found, excluded = limited_sums(coupling_bounds(self.problem))
-        self.coupled = list(
-            found.values()
-        )  # also limits that every tree meets: whether labels are free depends on the spec
+        # Also limits that every tree meets: whether labels are free depends on the spec.
+        self.coupled = found
         self.excluded = excluded or restrictions(self.coupled)[1]  # a requirement that no labels of the rows meet
         self._limited: LimitedSums | None = None
         self._lower = 0  # no tree within the limited sums costs less

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cache
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
@@ -57,12 +58,12 @@ class NativeRun:
     @property
     def ended(self) -> Proof:
         """The evidence of a status that the C solver has proved."""
-        return (Evidence("search", f"native, {self.kernel} kernel"),)
+        return _searched("search", self.kernel)
 
     @property
     def stopped_at(self) -> Proof:
         """The evidence of a bound of a search that was stopped or still runs."""
-        return (Evidence("target by target" if self.climbed else "search bound", f"native, {self.kernel} kernel"),)
+        return _searched("target by target" if self.climbed else "search bound", self.kernel)
 
     def answer(self) -> Answer:
         problem = self.problem
@@ -368,6 +369,11 @@ class NativeRun:
         if bound is not None:
             own["objective_bound"] = float(bound)
         return own
+
+
+@cache
+def _searched(rule: str, kernel: str) -> Proof:
+    return (Evidence(rule, f"native, {kernel} kernel"),)
 
 
 def _raw_status(found: Found) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from threading import Event, Lock, Thread
-from time import monotonic
+from time import monotonic, thread_time
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Status, Stop
@@ -21,7 +21,8 @@ from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node, Split
 
-HEAD_START = 0.2  # seconds that the exact search has for itself
+HEAD_START = 0.2  # processor seconds that the exact search has for itself
+PATIENCE = 1.0  # seconds after which it has company even if the processor was busy with other work
 RESCUE = 0.5  # seconds after the time limit for a first tree
 ENDING = 1.0  # the most seconds to wait for the companion at the end
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
@@ -36,7 +37,7 @@ class Companion:
         self, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None, work: Work
     ) -> None:
         self.problem, self.limits, self.start, self.on_progress = problem, limits, start, on_progress
-        self.began = monotonic()
+        self.began, self.worked = monotonic(), thread_time()
         self.tree: Node | None = None  # the best of the companion
         self.heard: Node | None = None  # the last tree that the exact search shared
         self.value: tuple[Fraction, ...] | None = None
@@ -68,11 +69,15 @@ class Companion:
 
     def look(self) -> bool:
         """Called by the exact search now and then: starts the companion when it is time; should the search end?"""
-        if self._thread is None and monotonic() - self.began > HEAD_START:
+        if self._thread is None and self._has_worked():
             self.begin()
         if self.limits.is_over is not None and self.limits.is_over():
             return True
         return self.is_stopped or self.is_met() or isinstance(self.failure, KeyboardInterrupt)
+
+    def _has_worked(self) -> bool:
+        elapsed = monotonic() - self.began
+        return elapsed > HEAD_START and (elapsed > PATIENCE or thread_time() - self.worked > HEAD_START)
 
     def is_over(self) -> bool:
         """Asked by the companion: is its work over?"""

@@ -1,11 +1,16 @@
-/* What GCC and Clang have beyond ISO C, each with a fallback: counting bits, sums that report overflow, hints. Vectors
-   and whole numbers of 128 bits are the exceptions: see simd/pair_portable.c and common/wide.h. */
+/* What GCC and Clang have beyond ISO C, each with a fallback: counting bits, sums that report overflow, hints. Their
+   vectors have one in simd/lanes.h, their integers of 128 bits in common/wide.h. TREEML_PLAIN_C selects all fallbacks,
+   so that they can be tested. */
 #ifndef TREEML_BITS_H
 #define TREEML_BITS_H
 
 #include <stdint.h>
 
-#if defined(__GNUC__) && !defined(TREEML_PLAIN_C)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(TREEML_PLAIN_C)
+#define TREEML_EXTENDED_C
+#endif
+
+#ifdef TREEML_EXTENDED_C
 
 #define ALWAYS_INLINE __attribute__ ((always_inline))
 

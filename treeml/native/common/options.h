@@ -60,6 +60,8 @@
   NUMBERS (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
+  TESTS (neighbours, 0, 1 << 30, 128, \
+         "sub-problems after which rows that one test tells apart are looked for, to raise bounds; 0: never") \
   TESTS_NUMBERS (climb, 0, 1 << 30, 256, \
                  "deep trees: effort between two attempts to raise the lower bound, at first, in millions of rows " \
                  "swept or words counted; 0: none") \

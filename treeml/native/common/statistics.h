@@ -24,6 +24,7 @@
   TESTS_COUPLED (tests, "tests after merging") \
   TESTS_COUPLED (rows, "rows after taking out contradictory ones") \
   TESTS (unavoidable, "cost that no tree avoids") \
+  TESTS (near_pairs, "pairs of rows of different classes that one test tells apart, if they were used for bounds") \
   NUMBERS (thresholds, "thresholds solved above depth two") \
   TESTS_NUMBERS (climbs, "targets that raised the lower bound of a deep tree") \
   NUMBERS (pairs, "sub-problems of depth two") \

@@ -4,6 +4,7 @@
 #include "coupled/search.h"
 
 #include "common/bits.h"
+#include "common/pack.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -84,10 +85,10 @@ int treeml_coupled_tests (treeml_coupled *coupled, const uint8_t *bits, int64_t 
     return coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the tests");
   }
   for (int64_t test = 0; test < tests; test++) {
-    const uint8_t *given = bits + test * rows;
-    uint64_t *column = coupled->columns + test * words;
-    for (int64_t row = 0; row < rows; row++)
-      column[row / 64] |= (uint64_t) (given[row] != 0) << (row % 64);
+    if (!pack_bits (bits + test * rows, rows, coupled->columns + test * words)) {
+      release_input (coupled);
+      return coupled_fail (coupled, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
+    }
     coupled->column_of[test] = columns ? columns[test] : (int32_t) test;
   }
   for (int64_t row = 0; row < rows; row++)

@@ -1,5 +1,6 @@
 /* Runs the general search from the rows to the answer, and rebuilds the trees behind the facts in the cache. */
 #include "general/search.h"
+#include "general/hazards.h"
 
 #include <math.h>
 #include <string.h>
@@ -108,6 +109,7 @@ static void general_release (struct general *general) {
   for (int32_t q = 0; general->tree && q < general->levels; q++)
     tree_release (arena, &general->tree[q]);
   arena_release (arena, general->tree);
+  hazards_release (general);
   arena_release (arena, general->custom_starts);
   arena_release (arena, general->custom_rows);
   arena_release (arena, general->custom_costs);
@@ -119,10 +121,11 @@ static void general_release (struct general *general) {
 static void set_worth (struct general *general) {
   const treeml_solver *solver = general->solver;
   const struct options *options = &solver->options;
-  general->has_floor = solver->goal != goal_custom || options->nonnegative;
-  general->similar = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
-                     !solver->limited_cost && !options->once && !solver->column_cost && solver->goal != goal_custom &&
-                     isinf (solver->enough_loss);
+  general->has_floor = solver->goal != goal_custom || solver->lines || options->nonnegative;
+  const int comparable = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
+                         !solver->limited_cost && !options->once && !solver->column_cost && isinf (solver->enough_loss);
+  general->nested = comparable && solver->goal == goal_hazards; /* a leaf costs no less than parts of it */
+  general->similar = comparable && solver->goal != goal_custom && solver->goal != goal_hazards;
   if (!general->similar)
     return;
   double worth = 0;
@@ -199,7 +202,7 @@ static int general_make (struct general *general) {
     if (!general->custom_starts || !general->custom_rows || !general->custom_costs)
       return 0;
   }
-  return 1;
+  return hazards_make (general);
 }
 
 static int finish (struct general *general) {

@@ -7,14 +7,25 @@
    includes the number of leaves left, and a split distributes them in every possible way (size-indexed dynamic
    programming). */
 #include "general/search.h"
+#include "general/hazards.h"
 
 #include "common/bits.h"
 
 #include <string.h>
 
+/* By how much the optimum of some rows can exceed that of others, if so many rows are missing there. If only nested
+   sets are compared, that is nothing but rounding, or unknown. */
+static int64_t most_excess (const struct general *general, int64_t missing, int32_t depth) {
+  if (!general->nested)
+    return general->worth * missing;
+  return missing ? UNREACHABLE / 4 : 2 + (depth < 30 ? (int64_t) 1 << depth : general->solver->rows);
+}
+
 /* Bounds all splits by one that is solved: a tree for the rows A costs more on the rows B by at most what the rows
-   are worth that only B has. */
-static void spread_similarity (struct general *general, struct general_subproblem *problem, int32_t solved) {
+   are worth that only B has. Among the thresholds of one column, one side of each contains that of the next, so a
+   threshold is eliminated by its neighbours on both sides (Aglin 2022, section 8.3.3). */
+static void spread_similarity (struct general *general, struct general_subproblem *problem, int32_t depth,
+                               int32_t solved) {
   const uint64_t *mine = general_column (general, solved);
   const int32_t levels = general->levels;
   for (int32_t test = 0; test < general->tests; test++) {
@@ -29,11 +40,13 @@ static void spread_similarity (struct general *general, struct general_subproble
       no_yes += count_bits (rows & ~mine[w] & mask[w]);
       no_no += count_bits (rows & ~mine[w] & ~mask[w]);
     }
+    const int64_t excess[4] = {most_excess (general, yes_no, depth - 1), most_excess (general, no_no, depth - 1),
+                               most_excess (general, yes_yes, depth - 1), most_excess (general, no_yes, depth - 1)};
     for (int32_t q = 0; q < levels; q++) {
       const int64_t yes = problem->low[1][solved * levels + q], no = problem->low[0][solved * levels + q];
       int64_t *low_yes = &problem->low[1][test * levels + q], *low_no = &problem->low[0][test * levels + q];
-      *low_yes = larger (*low_yes, larger (yes - general->worth * yes_no, no - general->worth * no_no));
-      *low_no = larger (*low_no, larger (yes - general->worth * yes_yes, no - general->worth * no_yes));
+      *low_yes = larger (*low_yes, larger (yes - excess[0], no - excess[1]));
+      *low_no = larger (*low_no, larger (yes - excess[2], no - excess[3]));
     }
   }
   general->work += 4 * general->words * general->tests;
@@ -149,11 +162,11 @@ static void try_split (struct general *general, struct general_subproblem *probl
 }
 
 static void search_splits (struct general *general, struct general_subproblem *problem, int32_t depth, int64_t leaves,
-                           const int64_t *floor) {
+                           const int64_t *floor, const int64_t *value) {
   treeml_solver *solver = general->solver;
   const int32_t levels = general->levels;
   const int at_root = general->path_length == 0;
-  general_order (general, problem, at_root);
+  general_order (general, problem, at_root, value);
   for (int32_t test = 0; test < general->tests; test++) {
     if (!problem->usable[test])
       continue;
@@ -189,8 +202,8 @@ static void search_splits (struct general *general, struct general_subproblem *p
     }
     if (finished)
       break;
-    if (general->similar && !leaves && depth >= 2)
-      spread_similarity (general, problem, test);
+    if ((general->similar || general->nested) && !leaves && depth >= 2)
+      spread_similarity (general, problem, depth, test);
   }
   for (int32_t q = 0; q < levels; q++) {
     int64_t bound = problem->fact[q].upper;
@@ -287,16 +300,17 @@ void general_solve (struct general *general, int32_t depth, int64_t leaves, cons
   if (solver_stopping (solver))
     return;
   try_stumps (general, problem);
+  const int64_t *value = useful > 1 && !leaves ? hazards_two (general, problem) : NULL;
   const int at_root = general->path_length == 0;
   for (int32_t q = 0; q < levels; q++) {
     if (at_root)
       general_publish (general, problem, depth, leaves, q);
-    if (useful == 1 || leaves == 2)
+    if (useful == 1 || leaves == 2 || (useful == 2 && value && !solver_stopping (solver)))
       problem->fact[q].lower = problem->fact[q].upper;
   }
-  if (useful > 1 && leaves != 2) {
+  if (useful > 1 && leaves != 2 && !(useful == 2 && value)) {
     protect (general, problem, useful, leaves, 1);
-    search_splits (general, problem, depth, leaves, floor);
+    search_splits (general, problem, depth, leaves, floor, value);
     protect (general, problem, useful, leaves, 0);
   }
   for (int32_t q = 0; q < levels; q++) {

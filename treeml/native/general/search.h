@@ -1,6 +1,7 @@
 /* general/: the search for goals and constraints that do not follow from pair counts. search.c is the branch and
-   bound, subproblem.c holds the state of one depth, run.c goes from the rows to the answer, and sparse_bitset.h is
-   an alternative representation of row sets. This header declares what these files share. */
+   bound, hazards.c knows survival times, subproblem.c holds the state of one depth, run.c goes from the rows to the
+   answer, and sparse_bitset.h is an alternative representation of row sets. This header declares what these files
+   share. */
 #ifndef TREEML_GENERAL_SEARCH_H
 #define TREEML_GENERAL_SEARCH_H
 
@@ -23,6 +24,7 @@ struct general_subproblem {
   struct fact *child[2];
   int64_t *child_upper;
   int64_t *pay; /* for each test */
+  int64_t *two; /* value of each test as a root of depth two, if the goal has pair sums */
   uint8_t *usable;
   int32_t *order;
 };
@@ -36,6 +38,7 @@ struct general {
   int64_t words;
   int64_t price;
   int similar; /* whether the similarity bound holds */
+  int nested;  /* whether it holds for sets of which one contains the other only */
   int has_floor;
   int64_t worth; /* the most that a row is worth */
   double range;  /* of the targets, summed over the outputs */
@@ -50,6 +53,7 @@ struct general {
   int64_t *best; /* value of the best tree of each quantile level */
   struct tree *tree;
   int64_t *root_bound;
+  struct hazards *hazards; /* sums of pairs of tests, or NULL; see hazards.h */
   int64_t *custom_starts;
   int32_t *custom_rows;
   double *custom_costs;
@@ -81,7 +85,8 @@ void general_enter (struct general *general, const struct general_subproblem *fr
                     int yes);
 void general_leave (struct general *general);
 void general_open (struct general *general, struct general_subproblem *problem);
-void general_order (struct general *general, struct general_subproblem *problem, int at_root);
+/* `value`: what each test is worth as a root of depth two, or NULL if that is not known. */
+void general_order (struct general *general, struct general_subproblem *problem, int at_root, const int64_t *value);
 void general_push (struct general *general, int32_t test, int yes);
 void general_pop (struct general *general);
 int64_t general_useful_leaves (int64_t leaves, int32_t depth);

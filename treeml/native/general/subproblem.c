@@ -1,6 +1,7 @@
 /* One sub-problem of the general search: its memory, its cache key, the costs of its tests as stumps, and their
    order. */
 #include "general/search.h"
+#include "general/hazards.h"
 #include "common/bits.h"
 #include "common/sort_by_score.h"
 
@@ -32,6 +33,7 @@ void general_subproblem_release (struct general *general, struct general_subprob
   arena_release (arena, problem->fact);
   arena_release (arena, problem->child_upper);
   arena_release (arena, problem->pay);
+  arena_release (arena, problem->two);
   arena_release (arena, problem->usable);
   arena_release (arena, problem->order);
   arena_release (arena, problem);
@@ -58,10 +60,11 @@ struct general_subproblem *general_subproblem_at (struct general *general, int32
     problem->fact = arena_allocate (arena, levels, sizeof *problem->fact);
     problem->child_upper = arena_allocate (arena, levels, sizeof *problem->child_upper);
     problem->pay = arena_allocate (arena, tests, sizeof *problem->pay);
+    problem->two = arena_allocate (arena, general->hazards ? tests : 1, sizeof *problem->two);
     problem->usable = arena_allocate (arena, tests, sizeof *problem->usable);
     problem->order = arena_allocate (arena, tests, sizeof *problem->order);
     fits = fits && problem->rows && problem->bound && problem->upper && problem->fact && problem->child_upper &&
-           problem->pay && problem->usable && problem->order;
+           problem->pay && problem->two && problem->usable && problem->order;
   }
   if (!fits) {
     general_subproblem_release (general, problem);
@@ -261,6 +264,8 @@ void general_open (struct general *general, struct general_subproblem *problem) 
   const int64_t work = (solver->goal == goal_loss ? 512 * levels : 8) * general->words;
   if (solver->goal == goal_custom)
     custom_leaves (general, problem);
+  else if (solver->goal == goal_hazards)
+    hazards_open (general, problem);
   else
     for (int32_t test = 0; test < general->tests; test++)
       if (problem->usable[test] && !general_poll (general, work))
@@ -273,7 +278,7 @@ void general_open (struct general *general, struct general_subproblem *problem) 
 }
 
 /* Orders the tests by their cost as stumps; for classes optionally by information gain. */
-void general_order (struct general *general, struct general_subproblem *problem, int at_root) {
+void general_order (struct general *general, struct general_subproblem *problem, int at_root, const int64_t *value) {
   treeml_solver *solver = general->solver;
   const int64_t how = solver->options.order;
   double *score = (double *) (void *) problem->bound; /* this array is not in use yet */
@@ -291,9 +296,9 @@ void general_order (struct general *general, struct general_subproblem *problem,
     if (!problem->usable[test])
       continue;
     if (how == 1 || solver->goal != goal_classes || solver->cost) {
-      score[test] =
-          (double) plus (plus (problem->leaf[0][test * general->levels], problem->leaf[1][test * general->levels]),
-                         problem->pay[test]);
+      const int64_t at = (int64_t) test * general->levels;
+      const int64_t stump = plus (plus (problem->leaf[0][at], problem->leaf[1][at]), problem->pay[test]);
+      score[test] = (double) (value ? value[test] : stump);
       if (how == 3)
         score[test] = -score[test];
       continue;

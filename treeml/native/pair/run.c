@@ -211,6 +211,7 @@ int search_run (treeml_solver *solver) {
   }
   tree_release (&solver->arena, &shared.tree);
   depth_two_table_release (&solver->arena, &shared.two);
+  near_pairs_release (solver, &shared.near);
   cache_destroy (solver->cache);
   solver->cache = NULL;
   rows_release (solver, &rows);

@@ -174,14 +174,16 @@ static void try_pass (struct worker *worker, struct subproblem *problem, int32_t
   }
 }
 
-/* The side to solve first. With a price per leaf the smaller one is cheap to solve, and what it costs leaves less to be
-   shown for the larger one. */
+/* The side to solve first. With a price per leaf the one with the lower bound is cheap to solve, and what it costs
+   leaves less to be shown for the other one. */
 static int first_side (const struct worker *worker, const struct subproblem *problem, int32_t test,
                        const int64_t *low) {
   if (!worker->solver->options.dynamic)
     return 1;
   const int larger = worker->model->larger_side (worker, problem, test);
-  return worker->shared->price ? !larger : low[1] != low[0] ? low[1] > low[0] : larger;
+  if (worker->shared->price)
+    return low[1] != low[0] ? low[1] < low[0] : !larger;
+  return low[1] != low[0] ? low[1] > low[0] : larger;
 }
 
 /* Solves both sides of a split of a deep problem, unless what is known about them suffices. */
@@ -333,8 +335,11 @@ static void search_alone (struct worker *worker, struct subproblem *problem, int
 void search_splits (struct worker *worker, struct subproblem *problem, int32_t depth, int32_t useful, int64_t leaves,
                     int64_t upper, struct fact *fact) {
   treeml_solver *solver = worker->solver;
+  const int64_t goal = smaller (upper, fact->upper);
   begin_bounds (worker, problem);
-  if (worker->path_length && lowest_split (worker, problem, fact->upper) >= smaller (upper, fact->upper)) {
+  if (lowest_split (worker, problem, fact->upper) < goal)
+    near_sides (worker, problem);
+  if (worker->path_length && lowest_split (worker, problem, fact->upper) >= goal) {
     fact->lower = larger (fact->lower, lowest_split (worker, problem, fact->upper));
     return;
   }
@@ -393,8 +398,8 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
   if (at_root)
     publish (worker, problem, depth, fact);
   const int32_t paid = paid_depth (worker, useful, smaller (upper, fact->upper));
-  if (paid <= 2) {
-    fact->lower = larger (fact->lower, smaller (fact->upper, (paid + 2) * worker->shared->price));
+  if (paid <= 2) { /* the sums of all pairs have settled depth two */
+    fact->lower = larger (fact->lower, smaller (fact->upper, 4 * worker->shared->price));
   } else if (fact->upper > fact->lower) {
     const int protect = solver_wipes (solver);
     const int64_t floor = fact->lower;

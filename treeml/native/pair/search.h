@@ -4,7 +4,8 @@
    rows.h prepares the rows and run.c runs the search. search.c is the branch and bound, leaf_limit.c its variant
    with a limit on leaves, subproblem.c the state of one depth, worker.c the state of one thread, team.h and
    team_search.c the sharing of work among threads, climb.c the lower bound of a deep search, archive.c and
-   depth_two_table.h what is remembered beside the cache, and rebuild.c builds the trees. The models (signed_model.c,
+   depth_two_table.h what is remembered beside the cache, near.c and near_bound.c a bound from rows that one test tells
+   apart, and rebuild.c builds the trees. The models (signed_model.c,
    class_model.c, moment_model.c) compute leaf costs from sums. This header declares what models and search share. */
 #ifndef TREEML_PAIR_SEARCH_H
 #define TREEML_PAIR_SEARCH_H
@@ -13,6 +14,7 @@
 #include "common/platform.h"
 #include "pair/rows.h"
 #include "pair/depth_two_table.h"
+#include "pair/near.h"
 
 struct worker;
 
@@ -103,6 +105,7 @@ struct worker {
   int64_t work;      /* work since the last poll */
   int64_t allowance; /* polls until the search pauses; 0 for no pause */
   int first;         /* whether this thread may call the progress function */
+  struct near_work near;
   struct statistics statistics;
   struct archive_entry *archive;
   int32_t archive_size, archive_next;
@@ -129,6 +132,8 @@ struct shared {
   int similar;                /* whether the similarity bound holds */
   struct pool *pool;          /* pool of threads, or NULL */
   struct depth_two_table two; /* shared by all threads if there are several */
+  struct near_pairs near;
+  atomic_int near_known; /* 1 if there are pairs, -1 if there are none, 0 before they are looked for */
 };
 
 static inline int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }

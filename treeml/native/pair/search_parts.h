@@ -37,6 +37,10 @@ void archive_release (struct worker *);
 int64_t archive_bound (struct worker *, const struct subproblem *, int32_t depth);
 void archive_add (struct worker *, const struct subproblem *, int32_t depth, int64_t lower);
 
+/* near_bound.c: improves the bounds of the sides of all tests of an opened problem. */
+void near_sides (struct worker *, struct subproblem *);
+void near_work_release (struct worker *);
+
 /* search.c: `solve` finds the optimum of the rows of the problem for `depth` if it is below `upper`, otherwise a lower
    bound that is not. */
 void solve (struct worker *, int32_t depth, int64_t upper, struct fact *);

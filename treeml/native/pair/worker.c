@@ -18,6 +18,7 @@ void worker_release (struct worker *worker) {
   arena_release (arena, worker->path_stack);
   arena_release (arena, worker->path_kept);
   archive_release (worker);
+  near_work_release (worker);
   depth_two_table_release (arena, &worker->own_two);
   leaf_destroy (worker->leaf);
 }

@@ -10,7 +10,7 @@
 
 enum { most_labels = 64 /* classes where sums are limited */ };
 
-__extension__ typedef unsigned __int128 tally; /* a number of trees */
+typedef unsigned_wide tally; /* a number of trees */
 
 struct state {
   int64_t leaf;   /* cost of a leaf, its price included; NO_TREE if no leaf is allowed here */

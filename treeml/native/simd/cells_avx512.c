@@ -1,7 +1,9 @@
 /* The loops of cells.h for AVX-512. */
+#include "common/bits.h"
+
 #define CELLS_NAME "avx512"
 #define CELLS_FUNCTION cells_avx512
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) && defined(TREEML_EXTENDED_C)
 #include <immintrin.h>
 #define CELLS_BYTES 64
 #define LARGER(a, b) ((wholes) _mm512_max_epi32 ((__m512i) (a), (__m512i) (b)))

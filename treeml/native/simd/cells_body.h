@@ -1,18 +1,28 @@
 /* The loops of cells.h for one instruction set: plain loops over lanes that the compiler vectorizes. Included with
    CELLS_NAME and CELLS_FUNCTION defined. */
 #include "simd/cells.h"
-#include "common/bits.h"
+#include "simd/lanes.h"
 
 #include <math.h>
 #include <string.h>
 
 /* LARGER computes the lane-wise maximum of two vectors of CELLS_BYTES bytes. */
-typedef int32_t wholes __attribute__ ((vector_size (CELLS_BYTES), aligned (4), may_alias));
-enum { whole_lanes = CELLS_BYTES / 4 };
+DEFINE_LANES (wholes, int32_t, CELLS_BYTES, 4);
+enum { whole_lanes = sizeof (wholes) / 4 };
 
-/* Written with vector types where the compiler does not vectorize by itself. */
-typedef double eight_reals __attribute__ ((vector_size (64), aligned (8), may_alias));
-typedef int64_t eight_wholes __attribute__ ((vector_size (64), aligned (8), may_alias));
+/* Written with vector types where the compiler does not vectorize by itself: eight numbers of 64 bits, if it has them.
+ */
+DEFINE_LANES (reals, double, 64, 8);
+DEFINE_LANES (real_masks, int64_t, 64, 8);
+enum { real_lanes = sizeof (reals) / sizeof (double) };
+
+/* All bits set in the lanes of the tests from J on that a row passes. No function: it would return a vector that not
+   every processor has. */
+#ifdef TREEML_EXTENDED_C
+#define PASSES(ROW, J) (((real_masks) {1, 2, 4, 8, 16, 32, 64, 128} & (int64_t) (ROW)[(J) >> 3]) != 0)
+#else
+#define PASSES(ROW, J) (-(int64_t) ((ROW)[(J) >> 3] >> ((J) & 7) & 1))
+#endif
 
 /* Sums of one side: the matrix itself, or its difference to another one. */
 static inline wholes wholes_at (const int32_t *from, const int32_t *without, int64_t at) {
@@ -28,7 +38,7 @@ static inline int32_t whole_at (const int32_t *from, const int32_t *without, int
 
 /* Negative if one of two cells has too few rows: no sum of savings is as large as -INVALID. */
 static inline wholes too_few (wholes one, wholes two, int32_t support) {
-  return ((one < support) | (two < support)) & INVALID;
+  return (HOLDS (wholes, one < support) | HOLDS (wholes, two < support)) & INVALID;
 }
 
 /* Callers pass constants for `classes` and `supported`, so that two classes need no loop and no branch. */
@@ -201,16 +211,16 @@ static void moments (const struct shape *shape, const struct cell_question *ques
 /* Adds several vectors of the listed rows to a line, keeping them in registers. */
 static inline ALWAYS_INLINE void add_lines (double *line, const double *lanes, const int32_t *rows, int32_t count,
                                             int64_t stride, const int vectors) {
-  eight_reals sum[4];
+  reals sum[4];
   for (int v = 0; v < vectors; v++)
-    sum[v] = *(const eight_reals *) (line + 8 * v);
+    sum[v] = *(const reals *) (line + real_lanes * v);
   for (int32_t r = 0; r < count; r++) {
     const double *row = lanes + rows[r] * stride;
     for (int v = 0; v < vectors; v++)
-      sum[v] += *(const eight_reals *) (row + 8 * v);
+      sum[v] += *(const reals *) (row + real_lanes * v);
   }
   for (int v = 0; v < vectors; v++)
-    *(eight_reals *) (line + 8 * v) = sum[v];
+    *(reals *) (line + real_lanes * v) = sum[v];
 }
 
 /* Takes rows in chunks. The moments of a row are placed in the lanes of the tests that it passes, and the line of a
@@ -219,24 +229,21 @@ static inline ALWAYS_INLINE void add_lines (double *line, const double *lanes, c
 static void add_moments (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                          int32_t count, const double *moment, int32_t moment_stride, struct cell_sums *sums,
                          double *scratch, int32_t from, int32_t to) {
-  enum { chunk = 64, width = 8 };
+  enum { chunk = 64, width = real_lanes };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t channels = sums->channels, tests = shape->tests;
-  const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
   for (int32_t first = 0; first < count; first += chunk) {
     const int32_t here = count - first < chunk ? count - first : chunk;
     for (int32_t r = 0; r < here; r++) {
       const double *numbers = moment + (int64_t) ids[first + r] * moment_stride;
       const uint8_t *row = row_bits + ids[first + r] * row_bytes;
       for (int32_t c = 0; c < channels; c++) {
-        const eight_reals number = numbers[c] - (eight_reals) {0};
+        const reals number = numbers[c] - (reals) {0};
         double *lanes = scratch + (c * chunk + r) * stride;
         if (!from)
           sums->real_total[c] += numbers[c];
-        for (int32_t j = 0; j < stride; j += width) {
-          const eight_wholes on = ((lane & (int64_t) row[j >> 3]) != 0) & (eight_wholes) number;
-          *(eight_reals *) (lanes + j) = (eight_reals) on;
-        }
+        for (int32_t j = 0; j < stride; j += width)
+          *(reals *) (lanes + j) = WHERE (reals, real_masks, PASSES (row, j), number);
       }
     }
     for (int32_t i = from; i < to; i++) {
@@ -260,7 +267,7 @@ static void add_moments (const struct shape *shape, const uint8_t *row_bits, int
 
 /* In square blocks, so that a line is not fetched again for each of its numbers. */
 static void mirror_moments (const struct shape *shape, struct cell_sums *sums, int32_t channel) {
-  enum { width = 8, square = 64 };
+  enum { width = real_lanes, square = 64 };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   const int32_t tests = shape->tests;
   double *restrict pairs = sums->real + channel * matrix;
@@ -275,19 +282,26 @@ static void mirror_moments (const struct shape *shape, struct cell_sums *sums, i
       }
 }
 
-typedef int32_t sixteen_wholes __attribute__ ((vector_size (64), aligned (4), may_alias));
+DEFINE_LANES (packs, int32_t, 64, 4);
+enum { pack_lanes = sizeof (packs) / sizeof (int32_t) };
+
+/* As PASSES, for twice as many lanes. */
+#ifdef TREEML_EXTENDED_C
+#define PASSES_PACKED(ROW, J) \
+  (((packs) {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768} & \
+    ((ROW)[(J) >> 3] | (ROW)[((J) >> 3) + 1] << 8)) != 0)
+#else
+#define PASSES_PACKED(ROW, J) (-((ROW)[(J) >> 3] >> ((J) & 7) & 1))
+#endif
 
 /* The rows that pass each test, as the bits of a word. */
 static inline void words_of_rows (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes,
                                   const int32_t *ids, int32_t count, uint64_t *words) {
-  const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
-  for (int32_t j = 0; j < shape->tests; j += 8) {
-    eight_wholes word = {0};
-    for (int32_t r = 0; r < count; r++) {
-      const eight_wholes on = (lane & (int64_t) row_bits[ids[r] * row_bytes + (j >> 3)]) != 0;
-      word |= on & (int64_t) ((uint64_t) 1 << r);
-    }
-    *(eight_wholes *) (words + j) = word;
+  for (int32_t j = 0; j < shape->tests; j += real_lanes) {
+    real_masks word = {0};
+    for (int32_t r = 0; r < count; r++)
+      word |= PASSES (row_bits + ids[r] * row_bytes, j) & (int64_t) ((uint64_t) 1 << r);
+    *(real_masks *) (words + j) = word;
   }
 }
 
@@ -296,30 +310,29 @@ static inline void words_of_rows (const struct shape *shape, const uint8_t *row_
 static inline ALWAYS_INLINE void packed_lines (int32_t *weights, int32_t *sums, const int32_t *lanes,
                                                const int32_t *all, uint64_t rows, int others, int64_t stride,
                                                int32_t shift, const int vectors) {
-  sixteen_wholes sum[8];
+  packs sum[8];
   for (int v = 0; v < vectors; v++)
-    sum[v] = (sixteen_wholes) {0};
+    sum[v] = (packs) {0};
   for (; rows; rows &= rows - 1) {
     const int32_t *row = lanes + lowest_bit (rows) * stride;
     for (int v = 0; v < vectors; v++)
-      sum[v] += *(const sixteen_wholes *) (row + 16 * v);
+      sum[v] += *(const packs *) (row + pack_lanes * v);
   }
   for (int v = 0; v < vectors; v++) {
-    sixteen_wholes here = sum[v];
+    packs here = sum[v];
     if (others)
-      here = *(const sixteen_wholes *) (all + 16 * v) - here;
-    const sixteen_wholes weight = here & ((1 << shift) - 1);
-    *(sixteen_wholes *) (weights + 16 * v) += weight;
-    *(sixteen_wholes *) (sums + 16 * v) += (here - weight) >> shift;
+      here = *(const packs *) (all + pack_lanes * v) - here;
+    const packs weight = here & ((1 << shift) - 1);
+    *(packs *) (weights + pack_lanes * v) += weight;
+    *(packs *) (sums + pack_lanes * v) += (here - weight) >> shift;
   }
 }
 
 static void add_packed (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                         int32_t count, const int32_t *packed, int32_t shift, struct cell_sums *sums, int32_t *scratch,
                         int32_t from, int32_t to) {
-  enum { width = 16 };
+  enum { width = pack_lanes };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const sixteen_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768};
   const uint64_t present = count < 64 ? ((uint64_t) 1 << count) - 1 : ~(uint64_t) 0;
   uint64_t *words = (uint64_t *) (void *) (scratch + 65 * stride); /* read in lines of the same length */
   int32_t *all = scratch + 64 * stride;
@@ -330,10 +343,9 @@ static void add_packed (const struct shape *shape, const uint8_t *row_bits, int6
       const uint8_t *row = row_bits + ids[r] * row_bytes;
       const int32_t number = packed[ids[r]];
       for (int32_t j = 0; j < stride; j += width) {
-        const int32_t answers = row[j >> 3] | row[(j >> 3) + 1] << 8;
-        const sixteen_wholes on = ((lane & answers) != 0) & number;
-        *(sixteen_wholes *) (scratch + r * stride + j) = on;
-        *(sixteen_wholes *) (all + j) += on;
+        const packs on = PASSES_PACKED (row, j) & number;
+        *(packs *) (scratch + r * stride + j) = on;
+        *(packs *) (all + j) += on;
       }
     }
   }
@@ -352,7 +364,7 @@ static void add_packed (const struct shape *shape, const uint8_t *row_bits, int6
 }
 
 static void mirror_packed (const struct shape *shape, struct cell_sums *sums) {
-  enum { width = 16 };
+  enum { width = pack_lanes };
   const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
   for (int channel = 0; channel < 2; channel++) {
     int32_t *restrict pairs = sums->whole + channel * matrix, *test = sums->whole_test + channel * stride;
@@ -367,37 +379,33 @@ static void mirror_packed (const struct shape *shape, struct cell_sums *sums) {
 
 static void add_tests (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                        int32_t count, const double *numbers, int64_t number_stride, double *sums) {
-  const eight_wholes lane = {1, 2, 4, 8, 16, 32, 64, 128};
   for (int32_t r = 0; r < count; r++) {
     const uint8_t *row = row_bits + ids[r] * row_bytes;
-    const eight_reals number = numbers[ids[r] * number_stride] - (eight_reals) {0};
-    for (int32_t j = 0; j < shape->tests; j += 8) {
-      const eight_wholes on = ((lane & (int64_t) row[j >> 3]) != 0) & (eight_wholes) number;
-      *(eight_reals *) (sums + j) += (eight_reals) on;
-    }
+    const reals number = numbers[ids[r] * number_stride] - (reals) {0};
+    for (int32_t j = 0; j < shape->tests; j += real_lanes)
+      *(reals *) (sums + j) += WHERE (reals, real_masks, PASSES (row, j), number);
   }
 }
 
-typedef float singles __attribute__ ((vector_size (CELLS_BYTES), aligned (4), may_alias));
+DEFINE_LANES (singles, float, CELLS_BYTES, 4);
 
-static inline ALWAYS_INLINE singles singles_of (wholes whole) { return __builtin_convertvector (whole, singles); }
+static inline ALWAYS_INLINE singles singles_of (wholes whole) { return CONVERTED (whole, singles); }
 
 /* What two cells save together; 0 if one of them is empty. Differences are taken of whole numbers, so that no digits
    are lost. */
 static inline ALWAYS_INLINE singles float_shares (wholes one, wholes one_weight, wholes two, wholes two_weight) {
   const singles a = singles_of (one), b = singles_of (two), v = singles_of (one_weight), w = singles_of (two_weight);
   const singles product = v * w, both = (a * a * w + b * b * v) / product;
-  return (singles) ((product > 0.5f) & (wholes) both);
+  return WHERE (singles, wholes, HOLDS (wholes, product > 0.5f), both);
 }
 
 static inline ALWAYS_INLINE singles float_share (wholes sum, wholes weight) {
   const singles a = singles_of (sum), w = singles_of (weight);
-  return (singles) ((w > 0.5f) & (wholes) (a * a / w));
+  return WHERE (singles, wholes, HOLDS (wholes, w > 0.5f), a * a / w);
 }
 
 static inline ALWAYS_INLINE singles larger_singles (singles a, singles b) {
-  const wholes first = a > b;
-  return (singles) ((first & (wholes) a) | (~first & (wholes) b));
+  return EITHER (singles, wholes, HOLDS (wholes, a > b), a, b);
 }
 
 static inline ALWAYS_INLINE void screen_of (const struct shape *shape, const struct cell_question *question,

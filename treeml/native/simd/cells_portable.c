@@ -2,5 +2,5 @@
 #define CELLS_NAME "portable"
 #define CELLS_FUNCTION cells_portable
 #define CELLS_BYTES 16
-#define LARGER(a, b) (((a) & ((a) > (b))) | ((b) & ((a) <= (b))))
+#define LARGER(a, b) EITHER (wholes, wholes, HOLDS (wholes, (a) > (b)), a, b)
 #include "simd/cells_body.h"

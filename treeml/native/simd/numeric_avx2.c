@@ -1,5 +1,7 @@
 /* The sweeps of the numeric search for AVX2. */
-#if defined(__AVX2__) && defined(__POPCNT__)
+#include "common/bits.h"
+
+#if defined(__AVX2__) && defined(__POPCNT__) && defined(TREEML_EXTENDED_C)
 #include <immintrin.h>
 #define NUMERIC_AVX2
 #define KERNEL "avx2"

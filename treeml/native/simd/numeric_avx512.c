@@ -1,5 +1,7 @@
 /* The sweeps of the numeric search for AVX-512 with byte, word and compress instructions. */
-#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VBMI2__)
+#include "common/bits.h"
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512VBMI2__) && defined(TREEML_EXTENDED_C)
 #include <immintrin.h>
 #define NUMERIC_AVX512
 #define KERNEL "avx512"

@@ -1,8 +1,8 @@
 /* The sweeps for one width of cells and one width of registers. Included with CELL, NAME and VECTOR defined. */
 
-typedef CELL NAME (vector) __attribute__ ((vector_size (VECTOR), aligned (VECTOR), may_alias));
+DEFINE_LANES (NAME (vector), CELL, VECTOR, VECTOR);
 #define vec NAME (vector)
-enum { NAME (width) = VECTOR / sizeof (CELL), NAME (vectors) = LANES * sizeof (CELL) / VECTOR };
+enum { NAME (width) = sizeof (vec) / sizeof (CELL), NAME (vectors) = LANES * sizeof (CELL) / sizeof (vec) };
 #define WIDTH NAME (width)
 #define VECTORS NAME (vectors)
 #define BIG ((CELL) (sizeof (CELL) == 2 ? INT16_MAX : sizeof (CELL) == 4 ? INT32_MAX : INT64_MAX))
@@ -10,7 +10,7 @@ enum { NAME (width) = VECTOR / sizeof (CELL), NAME (vectors) = LANES * sizeof (C
 
 static inline vec NAME (fill) (CELL value) {
   vec zero = {0};
-  return zero + value;
+  return (vec) (zero + value);
 }
 
 static inline vec NAME (choose) (vec mask, vec yes, vec no) { return (yes & mask) | (no & ~mask); }
@@ -37,8 +37,8 @@ static inline vec NAME (most) (vec a, vec b) { return (vec) vmaxq_s16 ((int16x8_
 static inline vec NAME (least) (vec a, vec b) { return (vec) vminq_s32 ((int32x4_t) a, (int32x4_t) b); }
 static inline vec NAME (most) (vec a, vec b) { return (vec) vmaxq_s32 ((int32x4_t) a, (int32x4_t) b); }
 #else
-static inline vec NAME (least) (vec a, vec b) { return NAME (choose) ((vec) (a < b), a, b); }
-static inline vec NAME (most) (vec a, vec b) { return NAME (choose) ((vec) (a > b), a, b); }
+static inline vec NAME (least) (vec a, vec b) { return NAME (choose) (HOLDS (vec, a < b), a, b); }
+static inline vec NAME (most) (vec a, vec b) { return NAME (choose) (HOLDS (vec, a > b), a, b); }
 #endif
 
 static void NAME (gather_codes) (const int32_t *code, const int32_t *order, int64_t rows, void *cells) {
@@ -80,7 +80,7 @@ static void NAME (expand) (const void *labels, int32_t label, int32_t length, vo
   const vec *from = labels, wanted = NAME (fill) ((CELL) label);
   vec *to = plane;
   for (int64_t i = 0; i < (int64_t) length * VECTORS; i++)
-    to[i] = -(vec) (from[i] == wanted);
+    to[i] = -HOLDS (vec, from[i] == wanted);
 }
 
 static void NAME (subtract) (void *lanes, const void *others, int32_t length) {
@@ -213,7 +213,7 @@ static void NAME (totals) (struct numeric_lanes *lanes, int two) {
   for (int32_t k = 0; k < lanes->planes; k++) {
     const vec *plane = lanes->plane[k];
     vec *total = lanes->total[k];
-    CELL last[LANES] __attribute__ ((aligned (64)));
+    _Alignas (64) CELL last[LANES];
     for (int v = 0; v < VECTORS; v++) {
       vec running = {0};
       for (int32_t j = 0; j < length; j++) {
@@ -223,7 +223,7 @@ static void NAME (totals) (struct numeric_lanes *lanes, int two) {
       ((vec *) last)[v] = running;
     }
     int64_t sum = 0;
-    CELL before[LANES] __attribute__ ((aligned (64)));
+    _Alignas (64) CELL before[LANES];
     for (int l = 0; l < LANES; l++) {
       before[l] = (CELL) sum;
       lanes->before[k * LANES + l] = (int16_t) sum;
@@ -301,8 +301,8 @@ static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *cod
   const vec *code = codes, *plane = lanes->plane[0], *total = lanes->total[0];
   const int32_t length = lanes->length;
   const vec limit = NAME (fill) ((CELL) (threshold - BIAS));
-  CELL sums[LANES] __attribute__ ((aligned (64)));
-  CELL low[2][LANES] __attribute__ ((aligned (64))), high[2][LANES] __attribute__ ((aligned (64)));
+  _Alignas (64) CELL sums[LANES];
+  _Alignas (64) CELL low[2][LANES], high[2][LANES];
   for (int v = 0; v < VECTORS; v++) {
     vec inside = {0};
     vec low_in = NAME (fill) (BIG), high_in = NAME (fill) (-BIG), low_out = low_in, high_out = high_in;
@@ -333,7 +333,7 @@ static void NAME (stump_two) (const struct numeric_lanes *lanes, const void *cod
     for (int32_t j = 0; j < length; j++) {
       const int64_t at = (int64_t) j * VECTORS + v;
       const vec edge = edges[at];
-      inside += (vec) (code[at] <= limit) & plane[at];
+      inside += HOLDS (vec, code[at] <= limit) & plane[at];
       const vec outside = total[at] - inside;
       low_in = NAME (choose) (edge, NAME (least) (low_in, inside), low_in);
       high_in = NAME (choose) (edge, NAME (most) (high_in, inside), high_in);
@@ -377,9 +377,9 @@ static inline double NAME (share) (const int64_t *sums, int planes) {
   return sums[0] > 0 ? score / (double) sums[0] : 0;
 }
 
-typedef double NAME (reals) __attribute__ ((vector_size (VECTOR), aligned (VECTOR), may_alias));
+DEFINE_LANES (NAME (reals), double, VECTOR, VECTOR);
 
-static inline NAME (reals) NAME (real) (vec whole) { return __builtin_convertvector (whole, NAME (reals)); }
+static inline NAME (reals) NAME (real) (vec whole) { return CONVERTED (whole, NAME (reals)); }
 
 /* Some lanes of a vector: a register of bits if the processor has them. */
 #if defined(NUMERIC_AVX512)
@@ -407,33 +407,33 @@ static inline int NAME (any) (NAME (mask) mask) { return mask != 0; }
 #else
 typedef vec NAME (mask);
 static inline NAME (mask) NAME (side) (vec code, vec limit, int side) {
-  return (vec) (code <= limit) ^ -(int64_t) side;
+  return HOLDS (vec, code <= limit) ^ -(int64_t) side;
 }
 static inline vec NAME (add) (vec sum, NAME (mask) where, vec more) { return sum + (where & more); }
 static inline NAME (mask) NAME (edge) (const struct numeric_lanes *lanes, int32_t row, int part) {
   return ((const vec *) lanes->edge)[(int64_t) row * VECTORS + part];
 }
 static inline NAME (mask) NAME (exceeds) (NAME (reals) a, NAME (reals) b, NAME (mask) where) {
-  return (vec) (a > b) & where;
+  return HOLDS (vec, a > b) & where;
 }
 static inline NAME (reals) NAME (quotient) (NAME (mask) where, NAME (reals) a, NAME (reals) b, NAME (reals) other) {
-  return (NAME (reals)) NAME (choose) (where, (vec) (a / b), (vec) other);
+  return EITHER (NAME (reals), vec, where, a / b, other);
 }
 static inline NAME (reals) NAME (larger) (NAME (mask) where, NAME (reals) a, NAME (reals) other) {
-  return (NAME (reals)) NAME (choose) ((vec) (a > other) & where, (vec) a, (vec) other);
+  return EITHER (NAME (reals), vec, HOLDS (vec, a > other) & where, a, other);
 }
 static inline int NAME (any) (NAME (mask) mask) {
   int64_t all = 0;
   for (int i = 0; i < WIDTH; i++)
-    all |= mask[i];
+    all |= LANE (mask, i);
   return all != 0;
 }
 #endif
 
 static inline double NAME (largest) (NAME (reals) numbers) {
-  double most = numbers[0];
+  double most = LANE (numbers, 0);
   for (int i = 1; i < WIDTH; i++)
-    most = numbers[i] > most ? numbers[i] : most;
+    most = LANE (numbers, i) > most ? LANE (numbers, i) : most;
   return most;
 }
 
@@ -479,7 +479,7 @@ static inline ALWAYS_INLINE double NAME (best_score) (const struct numeric_lanes
     }
     if (!rare || !NAME (any) (any))
       continue;
-    double most = best[0];
+    double most = LANE (best, 0);
     for (int v = 0; v < VECTORS; v++) {
       const double score = NAME (largest) (NAME (quotient) (better[v], over[v], under[v], best));
       most = score > most ? score : most;
@@ -506,7 +506,7 @@ static void NAME (stump_squared) (const struct numeric_lanes *lanes, const void 
   const vec *code = codes, limit = NAME (fill) (threshold);
   const int planes = lanes->planes;
   /* The memory behind the sums: running sums and sums before each lane for every plane, then totals. */
-  vec *left = (vec *) lanes->sum + (planes * (int) sizeof (int64_t) + VECTOR - 1) / VECTOR;
+  vec *left = (vec *) lanes->sum + (planes * (int) sizeof (int64_t) + (int) sizeof (vec) - 1) / (int) sizeof (vec);
   int64_t *start = (int64_t *) (left + planes * VECTORS),
           *all[2] = {start + planes * LANES, start + planes * (LANES + 1)};
   for (int k = 0; k < planes; k++) {
@@ -514,7 +514,7 @@ static void NAME (stump_squared) (const struct numeric_lanes *lanes, const void 
     for (int v = 0; v < VECTORS; v++) {
       vec sum = {0};
       for (int32_t j = 0; j < lanes->length; j++)
-        sum += (vec) (code[(int64_t) j * VECTORS + v] <= limit) & plane[(int64_t) j * VECTORS + v];
+        sum += HOLDS (vec, code[(int64_t) j * VECTORS + v] <= limit) & plane[(int64_t) j * VECTORS + v];
       ((vec *) (start + (int64_t) k * LANES))[v] = sum;
     }
     all[0][k] = 0;

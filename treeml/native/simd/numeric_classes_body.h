@@ -13,7 +13,7 @@ static inline ALWAYS_INLINE void NAME (sweep_many) (const struct numeric_lanes *
       inside[k] = NAME (fill) (0);
     for (int32_t j = 0; j < length; j++) {
       const int64_t at = (int64_t) j * VECTORS + v;
-      const vec yes = (vec) (code[at] <= limit);
+      const vec yes = HOLDS (vec, code[at] <= limit);
       for (int k = 0; k < planes; k++)
         inside[k] += yes & ((const vec *) lanes->plane[k])[at];
     }
@@ -30,14 +30,14 @@ static inline ALWAYS_INLINE void NAME (sweep_many) (const struct numeric_lanes *
     sum_in[k] = NAME (fill) (running);
     sum_out[k] = NAME (fill) ((CELL) (lanes->sum[k] - running));
   }
-  CELL best[2][LANES] __attribute__ ((aligned (64)));
+  _Alignas (64) CELL best[2][LANES];
   for (int v = 0; v < VECTORS; v++) {
     for (int k = 0; k < planes; k++)
       inside[k] = ((const vec *) (starts + k * LANES))[v];
     vec best_in = NAME (fill) (0), best_out = best_in;
     for (int32_t j = 0; j < length; j++) {
       const int64_t at = (int64_t) j * VECTORS + v;
-      const vec yes = (vec) (code[at] <= limit), edge = edges[at];
+      const vec yes = HOLDS (vec, code[at] <= limit), edge = edges[at];
       vec left_in = {0}, right_in = {0}, left_out = {0}, right_out = {0};
       for (int k = 0; k < planes; k++) {
         inside[k] += yes & ((const vec *) lanes->plane[k])[at];
@@ -57,7 +57,7 @@ static inline ALWAYS_INLINE void NAME (sweep_many) (const struct numeric_lanes *
   }
   int64_t alone[2] = {0, 0};
   for (int k = 0; k < planes; k++) {
-    const int64_t in = (int64_t) sum_in[k][0], out = (int64_t) sum_out[k][0];
+    const int64_t in = (int64_t) LANE (sum_in[k], 0), out = (int64_t) LANE (sum_out[k], 0);
     alone[0] = in > alone[0] ? in : alone[0];
     alone[1] = out > alone[1] ? out : alone[1];
   }

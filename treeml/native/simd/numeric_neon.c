@@ -1,5 +1,7 @@
 /* The sweeps of the numeric search for ARM processors of 64 bits. */
-#if defined(__aarch64__) && defined(__ARM_NEON)
+#include "common/bits.h"
+
+#if defined(__aarch64__) && defined(__ARM_NEON) && defined(TREEML_EXTENDED_C)
 #include <arm_neon.h>
 #define NUMERIC_NEON
 #define KERNEL "neon"

@@ -1,4 +1,5 @@
 /* The sweeps of one instruction set for cells of 16, 32 and 64 bits: included with SET, KERNEL and VECTOR defined. */
+#include "simd/lanes.h"
 #include "simd/numeric_kernel.h"
 
 #define JOIN_(A, B) A##_##B

@@ -1,6 +1,7 @@
-/* The pair kernel for any processor, with the compiler's own vectors of 16 bytes. */
+/* The pair kernel for any processor, with the compiler's own vectors of 16 bytes if it has them. */
 #include "simd/pair_kernel.h"
 #include "common/bits.h"
+#include "simd/lanes.h"
 #include "simd/products.h"
 
 #include <string.h>
@@ -9,9 +10,9 @@
 
 #define AND(A, B) ((A) & (B))
 
-#define DEFINE(BITS, LANES) \
-  typedef int##BITS##_t vector_##BITS __attribute__ ((vector_size (16))); \
-  typedef uint##BITS##_t unsigned_##BITS __attribute__ ((vector_size (16))); \
+#define DEFINE(BITS) \
+  DEFINE_LANES (vector_##BITS, int##BITS##_t, 16, 16); \
+  DEFINE_LANES (unsigned_##BITS, uint##BITS##_t, 16, 16); \
   static inline vector_##BITS load_##BITS (const int##BITS##_t *from) { \
     vector_##BITS v; \
     memcpy (&v, from, sizeof v); \
@@ -20,7 +21,7 @@
   static inline void store_##BITS (int##BITS##_t *to, vector_##BITS v) { memcpy (to, &v, sizeof v); } \
   static inline vector_##BITS set_##BITS (int##BITS##_t x) { \
     const vector_##BITS zero = {0}; \
-    return zero + x; \
+    return (vector_##BITS) (zero + x); \
   } \
   static inline vector_##BITS add_##BITS (vector_##BITS a, vector_##BITS b) { \
     return (vector_##BITS) ((unsigned_##BITS) a + (unsigned_##BITS) b); \
@@ -29,15 +30,14 @@
     return (vector_##BITS) ((unsigned_##BITS) a - (unsigned_##BITS) b); \
   } \
   static inline vector_##BITS absolute_##BITS (vector_##BITS v) { \
-    const vector_##BITS sign = v < 0; \
-    return (v ^ sign) - sign; \
+    const vector_##BITS sign = HOLDS (vector_##BITS, v < 0); \
+    return (vector_##BITS) ((v ^ sign) - sign); \
   } \
   static inline vector_##BITS maximum_##BITS (vector_##BITS a, vector_##BITS b) { \
-    const vector_##BITS larger = a > b; \
-    return (a & larger) | (b & ~larger); \
+    return EITHER (vector_##BITS, vector_##BITS, HOLDS (vector_##BITS, a > b), a, b); \
   } \
   static inline vector_##BITS keep_##BITS (vector_##BITS v, vector_##BITS a, vector_##BITS b, vector_##BITS least) { \
-    return v & (a >= least) & (b >= least); \
+    return v & HOLDS (vector_##BITS, a >= least) & HOLDS (vector_##BITS, b >= least); \
   } \
   static inline vector_##BITS popcount_##BITS (vector_##BITS v) { \
     unsigned_##BITS x = (unsigned_##BITS) v; \
@@ -66,9 +66,15 @@
     } \
   }
 
-DEFINE (16, 8)
-DEFINE (32, 4)
-DEFINE (64, 2)
+DEFINE (16)
+DEFINE (32)
+DEFINE (64)
+
+enum {
+  lanes_16 = sizeof (vector_16) / sizeof (int16_t),
+  lanes_32 = sizeof (vector_32) / sizeof (int32_t),
+  lanes_64 = sizeof (vector_64) / sizeof (int64_t)
+};
 
 /* The positions in the dense lanes of the rows at the set bits of a word. */
 static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, int32_t *to) {
@@ -79,17 +85,17 @@ static inline int32_t expand_bits (uint64_t word, int32_t row, int32_t stride, i
 }
 
 static inline vector_32 choose_32 (const uint8_t *row, int32_t j, int32_t number) {
-  vector_32 lanes = {0};
-  for (int l = 0; l < 4; l++)
+  int32_t lanes[lanes_32];
+  for (int l = 0; l < lanes_32; l++)
     lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
-  return lanes;
+  return load_32 (lanes);
 }
 
 static inline vector_64 choose_64 (const uint8_t *row, int32_t j, int64_t number) {
-  vector_64 lanes = {0};
-  for (int l = 0; l < 2; l++)
+  int64_t lanes[lanes_64];
+  for (int l = 0; l < lanes_64; l++)
     lanes[l] = row[(j + l) >> 3] >> ((j + l) & 7) & 1 ? number : 0;
-  return lanes;
+  return load_64 (lanes);
 }
 
 /* Copies the numbers at the set bits of a word. */
@@ -107,7 +113,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #define BROADCAST_TWICE(P) SET ((int16_t) *(P))
 
 #define BITS 16
-#define LANES 8
+#define LANES lanes_16
 #define T int16_t
 #define V vector_16
 #define LOAD load_16
@@ -126,7 +132,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #include "simd/pair_undefine_vectors.h"
 
 #define BITS 32
-#define LANES 4
+#define LANES lanes_32
 #define T int32_t
 #define V vector_32
 #define LOAD load_32
@@ -146,7 +152,7 @@ static inline int32_t select_bits (uint64_t word, const int32_t *ids, int32_t *t
 #include "simd/pair_undefine_vectors.h"
 
 #define BITS 64
-#define LANES 2
+#define LANES lanes_64
 #define T int64_t
 #define V vector_64
 #define LOAD load_64

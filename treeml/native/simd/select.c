@@ -4,12 +4,13 @@
    lower one. All processors with the BITALG extension of AVX-512 also have the other extensions named here. */
 #include "simd/select.h"
 
+#include "common/bits.h"
 #include "common/platform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && defined(TREEML_EXTENDED_C)
 
 #include <cpuid.h>
 

@@ -1,7 +1,8 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
-#include "solver/solver.h"
+#include "solver/lines.h"
 
 #include "common/bits.h"
+#include "common/pack.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +26,10 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->target);
   drop (solver, &solver->weight);
   drop (solver, &solver->level);
+  drop (solver, &solver->hazard);
+  drop (solver, &solver->death_cost);
+  drop (solver, &solver->died);
+  lines_release (solver);
   solver->goal = goal_none;
   solver->offset = 0;
   solver->rounds = solver->asked_to_round;
@@ -68,35 +73,6 @@ static void *copy (treeml_solver *solver, const void *from, int64_t count, size_
   return to;
 }
 
-/* Packs bytes of 0 or 1 into bits, the first byte into the lowest bit. One multiplication packs eight bytes. */
-static int pack (const uint8_t *bytes, int64_t count, uint64_t *words) {
-  const uint64_t ones = 0x0101010101010101u;
-  uint64_t strange = 0;
-  int64_t i = 0;
-  for (; i + 64 <= count; i += 64) {
-    uint64_t word = 0;
-    for (int part = 0; part < 8; part++) {
-      uint64_t eight = 0;
-      memcpy (&eight, bytes + i + 8 * part, 8);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-      eight = reverse_bytes (eight);
-#endif
-      strange |= eight & ~ones;
-      word |= (eight * 0x0102040810204080u >> 56) << (8 * part);
-    }
-    *words++ = word;
-  }
-  if (i < count) {
-    uint64_t word = 0;
-    for (int64_t k = 0; i + k < count; k++) {
-      strange |= bytes[i + k] & 254u;
-      word |= (uint64_t) (bytes[i + k] & 1) << k;
-    }
-    *words = word;
-  }
-  return strange == 0;
-}
-
 int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
@@ -116,7 +92,7 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
                         (long long) tests, (long long) rows);
   solver->columns = packed;
   for (int64_t test = 0; test < tests; test++)
-    if (!pack (bits + test * rows, rows, packed + test * words))
+    if (!pack_bits (bits + test * rows, rows, packed + test * words))
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
   if (columns) {
     solver->column_of = copy (solver, columns, tests, sizeof *columns);
@@ -327,6 +303,51 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   solver->outputs = outputs;
   solver->goal = goal_loss;
   solver->rounds = solver->asked_to_round;
+  return settle_unit (solver);
+}
+
+static int check_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t *cost, const uint8_t *died) {
+  if (!hazard || !cost || !died)
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "hazards, costs and deaths must not be NULL");
+  int64_t hazards = 0, costs = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    if (hazard[row] <= 0 || died[row] > 1 || (!died[row] && cost[row]))
+      return solver_fail (solver, TREEML_BAD_ARGUMENT,
+                          "row %lld: a hazard must be positive, a death 0 or 1, and only deaths cost", (long long) row);
+    const int64_t size = cost[row] < 0 ? cost[row] < -LARGEST_SUM ? LARGEST_SUM + 1 : -cost[row] : cost[row];
+    if (hazard[row] > LARGEST_SUM - hazards || size > LARGEST_SUM - costs)
+      return solver_fail (solver, TREEML_OVERFLOW, "the sum of the hazards or of their costs is too large");
+    hazards += hazard[row];
+    costs += size;
+  }
+  return TREEML_OK;
+}
+
+int treeml_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t *cost, const uint8_t *died) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (check_hazards (solver, hazard, cost, died))
+    return solver->code;
+  solver->hazard = copy (solver, hazard, solver->rows, sizeof *hazard);
+  solver->death_cost = copy (solver, cost, solver->rows, sizeof *cost);
+  solver->died = copy (solver, died, solver->rows, sizeof *died);
+  if (!solver->hazard || !solver->death_cost || !solver->died)
+    return solver->code;
+  solver->goal = goal_hazards;
+  return settle_unit (solver);
+}
+
+int treeml_lines (treeml_solver *solver, const double *values, int32_t columns, const double *target,
+                  const double *weight, double ridge) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (!values || !target || !weight || columns < 1 || columns > 1024 || !(ridge >= 0) || isinf (ridge))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT,
+                        "linear models need 1 to 1024 columns, targets, weights and a ridge that is not negative");
+  if (lines_make (solver, values, columns, target, weight, ridge))
+    return solver->code;
   return settle_unit (solver);
 }
 

@@ -5,6 +5,7 @@
 #include "common/bits.h"
 #include "common/wide.h"
 
+#include "solver/hazard.h"
 #include "solver/squared_loss.h"
 
 #include <math.h>
@@ -76,7 +77,7 @@ struct leaf_state *leaf_create (treeml_solver *solver) {
       most = reach > most ? reach : most;
     }
     state->narrow = most < 0x1p61;
-  } else {
+  } else if (solver->goal == goal_custom) {
     state->members = arena_allocate (arena, (size_t) solver->rows, sizeof *state->members);
     fits = state->members != NULL;
   }
@@ -259,16 +260,25 @@ static double wide_pinball_loss (struct leaf_state *state, const uint64_t *rows,
   return loss;
 }
 
-/* A loss in units. Losses that are too large to be of interest become some number beyond the limit. */
-static int64_t rounded (const treeml_solver *solver, double loss) {
-  return (int64_t) llrint (fmin (loss * solver->unit, ldexp (1, UNIT_BITS + 2)));
+int64_t leaf_rounded (const treeml_solver *solver, double loss) {
+  const double units = loss * solver->unit, most = (double) ((int64_t) 1 << (UNIT_BITS + 2));
+  return (int64_t) llrint (units < most ? units : most);
 }
 
 static int64_t pinball_units (struct leaf_state *state, const uint64_t *rows, int64_t level, int64_t scale,
                               double divisor) {
   if (!state->solver->rounds)
     return pinball_loss (state, rows, level, scale);
-  return rounded (state->solver, wide_pinball_loss (state, rows, level, scale) / divisor);
+  return leaf_rounded (state->solver, wide_pinball_loss (state, rows, level, scale) / divisor);
+}
+
+static double loss_of_hazards (const struct leaf_state *state, const uint64_t *rows) {
+  struct hazard_sums sums = {0, 0, 0, 0};
+  FOR_ROWS (row, rows, state->solver->words) {
+    const struct hazard_sums here = hazard_of_row (state->solver, row);
+    hazard_add (&sums, &here);
+  }
+  return hazard_loss (&sums);
 }
 
 /* Calls the user's function for one set of rows; the general search calls it for many sets at once. */
@@ -311,8 +321,10 @@ void leaf_costs (struct leaf_state *state, const uint64_t *rows, int64_t *costs)
     costs[0] = cheapest_class (state, rows, &label);
   else if (solver->goal == goal_custom)
     costs[0] = custom_cost (state, rows);
+  else if (solver->goal == goal_hazards)
+    costs[0] = leaf_rounded (solver, loss_of_hazards (state, rows));
   else if (solver->loss == TREEML_SQUARED)
-    costs[0] = rounded (solver, squared_loss (state, rows));
+    costs[0] = leaf_rounded (solver, squared_loss (state, rows));
   else if (solver->loss == TREEML_ABSOLUTE)
     costs[0] = pinball_units (state, rows, 1, 2, 1);
   else
@@ -337,7 +349,8 @@ int32_t leaf_label (struct leaf_state *state, const uint64_t *rows, int32_t leve
 int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
   treeml_solver *solver = state->solver;
   const int loss = solver->goal == goal_loss, quantile = loss && solver->loss == TREEML_QUANTILE;
-  if (solver->goal == goal_custom || (loss && solver->loss == TREEML_SQUARED))
+  const int logarithms = solver->goal == goal_hazards;
+  if (solver->goal == goal_custom || logarithms || (loss && solver->loss == TREEML_SQUARED))
     solver->rounds = 1;
   solver->unit = quantile ? (double) solver->level_scale : 1;
   if (!solver->rounds)
@@ -353,7 +366,9 @@ int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
       return solver_fail (solver, TREEML_CALLBACK_FAILED, "the leaf cost function returned NaN");
     if (isinf (whole))
       whole = 1;
-  } else if (solver->loss == TREEML_SQUARED)
+  } else if (logarithms)
+    whole = loss_of_hazards (state, rows);
+  else if (solver->loss == TREEML_SQUARED)
     whole = squared_loss (state, rows);
   else if (solver->loss == TREEML_ABSOLUTE)
     whole = wide_pinball_loss (state, rows, 1, 2);
@@ -364,6 +379,6 @@ int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
   int exponent = 0;
   whole = fmax (fmin (fabs (whole), solver->enough_loss), solver->beside);
   frexp (whole > 0 ? whole : 1, &exponent);
-  solver->unit = ldexp (1, (solver->goal == goal_custom ? 40 : UNIT_BITS) - exponent);
+  solver->unit = ldexp (1, (solver->goal == goal_custom || logarithms ? 40 : UNIT_BITS) - exponent);
   return TREEML_OK;
 }

@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-enum goal_kind { goal_none, goal_classes, goal_loss, goal_custom };
+enum goal_kind { goal_none, goal_classes, goal_loss, goal_hazards, goal_custom };
 
 /* A flat tree over the caller's tests; test -1 marks a leaf. */
 struct tree {
@@ -56,6 +56,9 @@ struct treeml_solver {
   int32_t loss, outputs, levels;
   int64_t *target, *weight, *level;
   int64_t level_scale;
+  int64_t *hazard, *death_cost; /* of each row, see solver/hazard.h */
+  uint8_t *died;
+  struct lines *lines; /* linear models of leaves, or NULL; see solver/lines.h */
   treeml_leaf_costs custom;
   void *custom_state;
   int64_t *column_cost;
@@ -130,6 +133,8 @@ int64_t leaf_evaluations (const struct leaf_state *);
 /* Converts real costs to whole numbers of 1 / unit. */
 int leaf_choose_unit (struct leaf_state *, const uint64_t *all_rows);
 int64_t leaf_fixed (treeml_solver *, double cost);
+/* A loss in units. Losses that are too large to be of interest become some number beyond the limit. */
+int64_t leaf_rounded (const treeml_solver *, double loss);
 
 /* The loss of all rows is scaled to 2^UNIT_BITS units, so that a double can still represent half a unit. */
 enum { UNIT_BITS = 50 };

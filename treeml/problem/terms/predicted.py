@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.problem.grid import Grid, counting
-from treeml.problem.magnitudes import added, common_divisor, largest, row_ends
+from treeml.problem.magnitudes import common_divisor, largest, row_ends
 from treeml.problem.shapes import groups
 from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import Recurrence
@@ -32,7 +32,7 @@ class Predicted(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        return self.scale * added(routed.at_labels(self.cost))
+        return self.scale * routed.total_at_labels(self.cost)
 
     def recurrence(self) -> type[Recurrence]:
         return PredictedRecurrence

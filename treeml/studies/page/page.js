@@ -1,6 +1,6 @@
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
-  const { result, about, records, colors, tints } = content;
+  const { result, about, records, colors, tints, charts } = content;
   const forest = result && result.forest ? result.forest : null;
   let tree = result && (forest ? forest.trees[0] : result.tree);
   const show = (id) => { byId(id + "-section").hidden = false; };
@@ -87,8 +87,11 @@
     return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
 
-  const WIDE = 7.2, GAP = 20, HIGH = 104;
+  const WIDE = 7.2;
   const short = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "…";
+  let sideways = false, showsCharts = false;
+  const chartOf = (here) => showsCharts ? (charts[forest ? forest.trees.indexOf(tree) : 0] || [])[here.number] : null;
+  const latest = () => Math.max(0, ...nodes.flatMap((here) => (here.node.curve || []).map(([time]) => time))) || 1;
   function lines(here) {
     if (!here.isLeaf) return [short(titleOf(here), 44), ...(here.folded ? [`${here.rows.toLocaleString("en")} rows folded`] : [])];
     const said = [short(titleOf(here), 30), `${here.rows.toLocaleString("en")} ${here.rows === 1 ? "row" : "rows"}`];
@@ -97,56 +100,30 @@
     if (majority && here.node.because) said.push(`for ${short(here.node.because, 36)}`);
     return said;
   }
-  function visible() {
-    const found = [], todo = root ? [root] : [];
-    while (todo.length) {
-      const here = todo.pop();
-      found.push(here);
-      if (!here.folded) todo.push(...[...here.sides].reverse());
-    }
-    return found;
-  }
-  function place(here, left) {
+  function measure(here) {
     here.lines = lines(here);
     here.condition = here.way ? short(here.way.short, 34) : "";
-    here.width = Math.max(70, Math.max(...here.lines.map((line) => line.length)) * WIDE + 22, here.condition.length * 6.6 + 6);
-    here.height = 18 * here.lines.length + 14 + (here.isLeaf && here.counts.length ? 12 : 0);
-    const sides = here.folded ? [] : here.sides;
-    if (!sides.length) { here.x = left + here.width / 2; return here.width; }
-    let strip = 0;
-    for (const side of sides) strip += place(side, left + strip + (strip ? GAP : 0)) + (strip ? GAP : 0);
-    if (strip < here.width) {
-      const more = (here.width - strip) / 2;
-      const move = (each) => { each.x += more; if (!each.folded) each.sides.forEach(move); };
-      sides.forEach(move);
-    }
-    const whole = Math.max(strip, here.width);
-    here.x = Math.min(Math.max((sides[0].x + sides[sides.length - 1].x) / 2, left + here.width / 2), left + whole - here.width / 2);
-    return whole;
+    here.conditionWidth = here.condition.length * 6.3 + 8;
+    here.chart = chartOf(here);
+    here.hasCurve = Boolean(here.node.curve?.length);
+    here.width = Math.max(70, Math.max(...here.lines.map((line) => line.length)) * WIDE + 22, here.hasCurve ? CURVE.width + 24 : 0, here.chart ? here.chart.width + 28 : 0);
+    here.height = 18 * here.lines.length + 14 + (here.isLeaf && here.counts.length ? 12 : 0) + (here.hasCurve ? CURVE.height + CURVE.below + 4 : 0) + (here.chart ? here.chart.height + 12 : 0);
   }
   function render(focus) {
     if (!root) return;
-    const width = place(root, GAP) + 2 * GAP;
-    const seen = visible();
-    // A level is as high as its tallest box.
-    const tallest = [];
-    for (const here of seen) tallest[here.depth] = Math.max(tallest[here.depth] ?? 0, here.height);
-    const tops = tallest.reduce((found, height) => [...found, found[found.length - 1] + height + HIGH - 50], [GAP]);
-    for (const here of seen) here.y = tops[here.depth];
-    const height = Math.max(...seen.map((here) => here.y + here.height)) + GAP;
+    seenBelow(root).forEach(measure);
+    const { seen, width, height } = placeTree(root, sideways);
     const picture = drawn("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "tree", "aria-label": "decision tree" });
-    for (const here of seen) {
-      if (!here.parent) continue;
-      const top = here.parent.y + here.parent.height, middle = (top + here.y - 22) / 2;
+    const below = seen.filter((here) => here.parent), edges = new Map(below.map((here) => [here, edgeOf(here, sideways)]));
+    for (const here of below) {
       const on = reached.has(here.number) ? " on" : before.has(here.number) ? " was" : "";
-      picture.append(drawn("path", { class: "edge" + on, d: `M ${here.parent.x} ${top} C ${here.parent.x} ${middle} ${here.x} ${middle} ${here.x} ${here.y - 22} V ${here.y}` }));
+      picture.append(drawn("path", { class: "edge" + on, d: edges.get(here).way }));
     }
-    for (const here of seen) {
-      if (!here.parent) continue;
-      const wide = here.condition.length * 6.3 + 8;
-      const word = drawn("text", { class: "answer" + (reached.has(here.number) ? " on" : ""), x: here.x, y: here.y - 9, "text-anchor": "middle" });
+    for (const here of below) {
+      const { x, y } = edges.get(here), wide = here.conditionWidth;
+      const word = drawn("text", { class: "answer" + (reached.has(here.number) ? " on" : ""), x, y, "text-anchor": "middle" });
       word.textContent = here.condition;
-      picture.append(drawn("rect", { class: "behind", x: here.x - wide / 2, y: here.y - 21, width: wide, height: 16 }), word);
+      picture.append(drawn("rect", { class: "behind", x: x - wide / 2, y: y - 12, width: wide, height: 16 }), word);
     }
     for (const here of seen) picture.append(box(here));
     byId("picture").replaceChildren(picture);
@@ -181,6 +158,9 @@
         start += part;
       });
     }
+    const inside = here.y + 18 * here.lines.length + 14;
+    if (here.hasCurve) group.append(survivalCurve(here.node.curve, latest(), left + 12, inside, here.width - 24));
+    if (here.chart) group.append(chartAt(here.chart, here.x - here.chart.width / 2, inside + (here.hasCurve ? CURVE.height + CURVE.below + 4 : 0)));
     return group;
   }
   function outlined(here) {
@@ -201,11 +181,13 @@
     tell(here);
   }
   function moved(here, key) {
-    if (key === "ArrowDown") return here.folded || here.isLeaf ? null : here.sides[0];
-    if (key === "ArrowUp") return here.parent;
-    const level = visible().filter((each) => each.depth === here.depth).sort((a, b) => a.x - b.x);
+    const turned = { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp", ArrowDown: "ArrowRight", ArrowUp: "ArrowLeft" };
+    const to = sideways ? turned[key] : key;
+    if (to === "ArrowDown") return here.folded || here.isLeaf ? null : here.sides[0];
+    if (to === "ArrowUp") return here.parent;
+    const level = seenBelow(root).filter((each) => each.depth === here.depth).sort((a, b) => a.middle - b.middle);
     const at = level.indexOf(here);
-    return key === "ArrowRight" ? level[at + 1] : key === "ArrowLeft" ? level[at - 1] : null;
+    return to === "ArrowRight" ? level[at + 1] : to === "ArrowLeft" ? level[at - 1] : null;
   }
   // A forest: one of its trees is drawn, and all of them vote. Weights are fractions, and votes are counted exactly.
 
@@ -244,6 +226,10 @@
     });
     byId("unfold").addEventListener("click", () => { nodes.forEach((here) => { here.folded = false; }); render(); });
     byId("fold").addEventListener("click", () => { nodes.forEach((here) => { here.folded = !here.isLeaf && here.depth >= 2; }); render(); });
+    byId("sideways").addEventListener("click", () => { sideways = !sideways; byId("sideways").setAttribute("aria-pressed", String(sideways)); render(); });
+    byId("charts").hidden = !charts.length;
+    byId("charts").addEventListener("click", () => { showsCharts = !showsCharts; byId("charts").setAttribute("aria-pressed", String(showsCharts)); byId("charts-line").hidden = !showsCharts; render(); });
+    byId("charts-line").textContent = content.charts_line;
     if (tree.task === "classes") {
       byId("legend").append(element("strong", {}, tree.target || ""), ...tree.classes.map((label, place) => {
         const swatch = element("span", { class: "swatch" });
@@ -252,6 +238,7 @@
       }));
     }
     if (tree.task !== "classes" && predictedName()) byId("legend").append(element("strong", {}, predictedName()));
+    if (nodes.some((here) => here.node.curve?.length)) byId("legend").append(`curves: the share of the rows for which it has not happened yet, from time 0 to ${readable(latest())}`);
     if (forest) chooseTree();
     show("tree"); // before rendering, because the picture is fitted to the available width
     render();

@@ -13,6 +13,7 @@ from treeml.lang.display import json_text, shown_lines, visible
 from treeml.studies.comparison.journal import MOST_OF_A_JOURNAL, read_records
 from treeml.studies.comparison.record import flaw_of
 from treeml.studies.page.colors import colored
+from treeml.studies.page.node_charts import node_charts
 from treeml.studies.page.template import asset, filled, in_script
 from treeml.system.reading import read_text
 from treeml.trees.palette import COLORS, TINTS
@@ -20,11 +21,14 @@ from treeml.trees.palette import COLORS, TINTS
 # The page shows the table and the timeline of records; their trees would only make it large.
 LEFT_OUT = ("tree", "forest", "requirements", "measures", "statistics", "plan", "notes", "conflict", "printed")
 
-SCRIPTS = ("elements.js", "rows.js", "asking.js", "plot.js", "page.js")
+SCRIPTS = ("elements.js", "rows.js", "asking.js", "plot.js", "layout.js", "page.js")
 
 
-def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The page of a result, of a comparison, or of both. `result` is what `treeml solve -o` or `--json` writes."""
+def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, Any]] = (), data: Any = None) -> str:
+    """The page of a result, of a comparison, or of both. `result` is what `treeml solve -o` or `--json` writes.
+
+    With `data`, in any form that `Tree.predict` takes, nodes show on demand how these rows spread over their column.
+    """
     from treeml.trees.forest import Forest
     from treeml.trees.tree import Tree
 
@@ -39,15 +43,19 @@ def write_page(result: Mapping[str, Any] | None, records: Sequence[Mapping[str, 
     single = tree if forest is None else forest.trees[0]
     target = single.target if single is not None and single.target else spec.get("name", "a comparison of back-ends")
     kind = "TreeML:" if single is None else "Decision tree for" if forest is None else "Forest for"
-    data = {
+    trees = forest.trees if forest is not None else [tree] if tree is not None else []
+    charts, charts_line = node_charts(trees, data)
+    content = {
         "result": shown or None,
         "about": about,
         "records": [{name: value for name, value in each.items() if name not in LEFT_OUT} for each in records],
         "colors": COLORS,
         "tints": TINTS,
+        "charts": charts,
+        "charts_line": charts_line,
     }
     try:
-        text = json_text(data, allow_nan=False)
+        text = json_text(content, allow_nan=False)
     except ValueError:
         raise DataError(_no_page("it holds a number that is not finite")) from None
     except RecursionError:

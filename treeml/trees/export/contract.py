@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ShownRows:
-    """Rows that a drawing shows: the path of one, and how many spread at every node."""
+    """Rows that a drawing shows: the path of one, and how many spread at every node; and where its root is."""
 
     row: Any = None
     data: Any = None
+    sideways: bool = False  # the root at the left, and not at the top
 
 
 NO_ROWS = ShownRows()
@@ -42,7 +43,7 @@ class Export:
     """One form in which trees are written for other programs.
 
     `write` returns text, or bytes if the form is not text. `write_forest` does the same for a forest; an export without
-    it refuses forests. `write_rows` does the same with rows to show; an export without it refuses them.
+    it refuses forests. `write_rows` does the same with rows to show, or sideways; an export without it refuses that.
 
     >>> from treeml.export import Export
     >>> Export("leaf count", (".txt",), lambda tree: str(len(tree.leaves))).write(tree)

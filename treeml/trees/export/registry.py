@@ -36,15 +36,18 @@ BUILT_IN: Mapping[str, str] = {
     "onnx": "treeml.trees.export.onnx:EXPORT",
 }
 
-
+DRAWINGS = "choose dot, svg, png, pdf or html"
 PICTURES = ("text", "dot", "svg", "json", "png", "pdf", "html")  # hold whatever a tree holds
 
 
-def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None) -> str | bytes:
+def export(
+    model: Tree | Forest, form: str, *, row: Any = None, data: Any = None, sideways: bool = False
+) -> str | bytes:
     """A tree or a forest in the named form: text, or bytes for a form that is not text, such as ONNX.
 
     `names` lists the forms. An unknown name raises ValueError; a tree that the form cannot express raises DataError.
-    The forms for people mark the path of `row`; pictures show how the rows of `data` spread at every node.
+    The forms for people mark the path of `row`; pictures show how the rows of `data` spread at every node, and with
+    `sideways` grow from left to right.
 
     >>> from treeml.export import export
     >>> print(export(tree, "rules"))
@@ -54,17 +57,17 @@ def export(model: Tree | Forest, form: str, *, row: Any = None, data: Any = None
     <BLANKLINE>
     """
     found = get(form)
-    if row is not None or data is not None:
+    if row is not None or data is not None or sideways:
         if found.write_rows is None:
             raise DataError(
                 Diagnostic(
                     "D492",
-                    f"the form `{form}` does not show rows",
+                    f"the form `{form}` does not show rows" if not sideways else f"the form `{form}` is not a drawing",
                     place=form,
-                    helps=("choose text, dot, svg, png, pdf or html",),
+                    helps=("choose text, dot, svg, png, pdf or html" if not sideways else DRAWINGS,),
                 )
             )
-        return found.write_rows(model, ShownRows(row, data))
+        return found.write_rows(model, ShownRows(row, data, sideways))
     if isinstance(model, Tree):
         dated = next((field.name for field in model.fields if field.type in CALENDAR), None)
         if form not in PICTURES and dated is not None:

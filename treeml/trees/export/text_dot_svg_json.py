@@ -19,18 +19,24 @@ def _text(model: Tree | Forest) -> str:
 
 def _text_of_rows(model: Tree | Forest, shown: ShownRows) -> str:
     _refuse_data("text", shown)
+    if shown.sideways:
+        raise DataError(
+            Diagnostic(
+                "D492", "the form `text` always grows from left to right", place="text", helps=("leave `sideways` out",)
+            )
+        )
     return model.to_text(shown.row) if isinstance(model, Tree) else model.text(row=shown.row)
 
 
 def _dot(model: Tree | Forest, shown: ShownRows = NO_ROWS) -> str:
     """One graph, or that of each tree after the other."""
     _refuse_data("dot", shown)
-    return "\n".join(tree.to_dot(shown.row) for tree in _trees(model))
+    return "\n".join(tree.to_dot(shown.row, sideways=shown.sideways) for tree in _trees(model))
 
 
 def _svg(model: Tree | Forest, shown: ShownRows = NO_ROWS) -> str:
     if isinstance(model, Tree):
-        return model.to_svg(shown.row, shown.data)
+        return model.to_svg(shown.row, shown.data, sideways=shown.sideways)
     return draw_forest_svg(model.trees, _views(model, shown))
 
 
@@ -47,7 +53,7 @@ def _html(model: Tree | Forest, shown: ShownRows = NO_ROWS) -> str:
 
 
 def _views(model: Tree | Forest, shown: ShownRows) -> list[DrawingView]:
-    return [view_of(tree, shown.row, shown.data) for tree in _trees(model)]
+    return [view_of(tree, shown.row, shown.data, shown.sideways) for tree in _trees(model)]
 
 
 def _trees(model: Tree | Forest) -> tuple[Tree, ...]:

@@ -107,12 +107,13 @@ class CoupledRun(NativeRun):
             return CoupledThresholds(problem, task.values, forbidden)
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
+        columns = problem.feature_of_test
         return Coupled(
             problem.bits,
             task.values,
             count=problem.count,
-            columns=problem.feature_of_test,
-            forbidden=np.isin(problem.feature_of_test, list(forbidden)).astype(np.uint8),
+            columns=columns,
+            forbidden=np.isin(columns, list(forbidden)) if forbidden else None,
         )
 
     def search(

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 MOST_IN_COLUMNS = 2**40  # the same for the search over columns, which multiplies them in doubles
+FEW_ENTRIES = 256  # of a matrix, by which it is looked up
 MOST = 2**56  # no cost and no limited sum of any tree may be larger: the search multiplies and adds them in 64 bits
 
 
@@ -73,20 +74,46 @@ def read_coupled(problem: Problem) -> CoupledTask:
     _check_size(row_reach(cost) + abs(int(objective.price)) * max(1, problem.rows))
     found, excluded = limited_sums(bound for bound in problem.bounds if limits_predictions(bound))
     most = _limit_of_goal(objective, cost, found)
-    kept, crossed = restrictions(found.values())
+    kept, crossed = restrictions(found)
     values = np.ascontiguousarray(np.stack([cost, *(each.cost for each in kept)]), dtype=np.int64)
     lows, highs = tuple(each.low for each in kept), tuple(each.high for each in kept)
     return CoupledTask(objective, values, lows, highs, most, crossed or excluded)
 
 
-def limited_sums(bounds: Iterable[Bound]) -> tuple[dict[bytes, LimitedSum], str | None]:
+def limited_sums(bounds: Iterable[Bound]) -> tuple[list[LimitedSum], str | None]:
     """The sums over predictions that these bounds limit, and the name of a bound that no tree meets."""
-    found: dict[bytes, LimitedSum] = {}
+    found = _Sums()
     excluded = None
     for bound in bounds:
         if not _add(bound, found):
             excluded = bound.name
-    return found, excluded
+    return found.all, excluded
+
+
+class _Sums:
+    """Limited sums by their costs in normal form, and the normal form of every matrix seen."""
+
+    def __init__(self) -> None:
+        self.all: list[LimitedSum] = []
+        self._alike: dict[bytes, list[LimitedSum]] = {}  # by a few of their entries: hashing all of them takes long
+        self._forms: dict[int, tuple[Whole, tuple[Whole, int, int]]] = {}  # both sides of a gap share one matrix
+
+    def form(self, cost: Whole) -> tuple[Whole, int, int]:
+        """The normal form of a matrix, which is kept, so that its identity stays its own."""
+        if id(cost) not in self._forms:
+            self._forms[id(cost)] = cost, normal_form(cost)
+        return self._forms[id(cost)][1]
+
+    def get(self, plain: Whole) -> LimitedSum:
+        """The sum with these costs, without limits if it is new."""
+        entries = plain.reshape(-1)
+        alike = self._alike.setdefault(entries[:: 1 + len(entries) // FEW_ENTRIES].tobytes(), [])
+        for limited in alike:
+            if limited.cost is plain or np.array_equal(limited.cost, plain):
+                return limited
+        alike.append(LimitedSum(plain))
+        self.all.append(alike[-1])
+        return alike[-1]
 
 
 def restrictions(sums: Iterable[LimitedSum]) -> tuple[list[LimitedSum], str | None]:
@@ -117,13 +144,13 @@ def _crossed(low: int | None, high: int | None) -> bool:
     return low is not None and high is not None and low > high
 
 
-def _add(bound: Bound, found: dict[bytes, LimitedSum]) -> bool:
+def _add(bound: Bound, found: _Sums) -> bool:
     """Adds the limits of a bound to its sum in normal form; False if its sum is constant and beyond the limit."""
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
     factor, cost = scaled
     limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
-    plain, steps, shift = normal_form(cost)
+    plain, steps, shift = found.form(cost)
     if shift:
         limit -= factor * shift
     if not steps:
@@ -133,7 +160,7 @@ def _add(bound: Bound, found: dict[bytes, LimitedSum]) -> bool:
     sense = bound.sense if below > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
     low = None if sense == "<=" else -(-above // below)
     high = None if sense == ">=" else above // below
-    found.setdefault(plain.tobytes(), LimitedSum(plain)).limit(low, high, bound.name)
+    found.get(plain).limit(low, high, bound.name)
     return True
 
 
@@ -153,13 +180,16 @@ def normal_form(cost: Whole) -> tuple[Whole, int, int]:
     if not found.size or not found[place]:
         return plain, 0, shift
     steps = common_divisor(found) * (1 if found[place] > 0 else -1)
-    np.floor_divide(others, steps, out=plain[:, 1:])
+    if abs(steps) == 1:  # the usual case, and division is slow
+        np.multiply(others, steps, out=plain[:, 1:])
+    else:
+        np.floor_divide(others, steps, out=plain[:, 1:])
     if largest(plain) * len(plain) > MOST:
         _check_size(row_reach(plain))
     return plain, steps, shift
 
 
-def _limit_of_goal(objective: NativeObjective, cost: Whole, found: dict[bytes, LimitedSum]) -> int | None:
+def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[LimitedSum]) -> int | None:
     """The largest cost that the upper limit on the goal's own sum allows, if there is one; that limit is then dropped.
 
     A limit on what is minimized needs no sum of its own: the search looks for cheaper trees in any case.
@@ -167,7 +197,7 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: dict[bytes, L
     if objective.price or objective.column_cost is not None or objective.cost is None or objective.first_weighs != 1:
         return None
     plain, steps, shift = normal_form(cost)
-    limited = found.get(plain.tobytes())
+    limited = next((each for each in found if np.array_equal(each.cost, plain)), None)
     end = None if limited is None else limited.high if steps > 0 else limited.low
     if not steps or limited is None or end is None:
         return None

@@ -1,0 +1,197 @@
+/* Leaves with linear models: the cost of a leaf as a cost function like those of users, in C.
+
+   A leaf costs the least sum of weighted squares plus ridge * weight of the leaf * the sum of its squared slopes; the
+   intercept is free. Without a ridge the residual comes from a QR decomposition with pivots (Businger and Golub 1965),
+   with the same tolerance for dependent columns as LAPACK's least squares; with one, from Cholesky's. */
+#include "solver/lines.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+struct lines {
+  int64_t rows;
+  int32_t columns;
+  double *values; /* rows x columns, in units of the spread of each column */
+  double *target, *weight;
+  double ridge;
+  double *left;  /* the columns of a leaf, one after the other, centered and times the root of the weights */
+  double *right; /* its targets, likewise */
+  double *square, *slope, *norm, *middle;
+};
+
+void lines_release (treeml_solver *solver) {
+  struct arena *arena = &solver->arena;
+  struct lines *lines = solver->lines;
+  if (!lines)
+    return;
+  arena_release (arena, lines->values);
+  arena_release (arena, lines->target);
+  arena_release (arena, lines->weight);
+  arena_release (arena, lines->left);
+  arena_release (arena, lines->right);
+  arena_release (arena, lines->square);
+  arena_release (arena, lines->slope);
+  arena_release (arena, lines->norm);
+  arena_release (arena, lines->middle);
+  arena_release (arena, lines);
+  solver->lines = NULL;
+}
+
+/* Fills `left` and `right`; returns the weight of the rows. */
+static double center (struct lines *lines, const int32_t *rows, int64_t count) {
+  const int32_t columns = lines->columns;
+  double total = 0, mean = 0;
+  for (int64_t i = 0; i < count; i++)
+    total += lines->weight[rows[i]];
+  const int plain = total <= 0; /* rows that weigh nothing have a model as if they weighed 1 */
+  if (plain)
+    total = (double) count;
+  memset (lines->middle, 0, (size_t) columns * sizeof *lines->middle);
+  for (int64_t i = 0; i < count; i++) {
+    const double weight = plain ? 1 : lines->weight[rows[i]];
+    mean += weight * lines->target[rows[i]];
+    for (int32_t j = 0; j < columns; j++)
+      lines->middle[j] += weight * lines->values[rows[i] * (int64_t) columns + j];
+  }
+  for (int32_t j = 0; j < columns; j++)
+    lines->middle[j] /= total;
+  mean /= total;
+  for (int64_t i = 0; i < count; i++) {
+    const double root = plain ? 1 : sqrt (lines->weight[rows[i]]);
+    lines->right[i] = root * (lines->target[rows[i]] - mean);
+    for (int32_t j = 0; j < columns; j++)
+      lines->left[j * count + i] = root * (lines->values[rows[i] * (int64_t) columns + j] - lines->middle[j]);
+  }
+  return total;
+}
+
+static double product (const double *a, const double *b, int64_t count) {
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++)
+    sum += a[i] * b[i];
+  return sum;
+}
+
+/* The squares that are left with the slopes that a ridge of this price allows, plus its price. */
+static double ridge_loss (struct lines *lines, int64_t count, double price) {
+  const int32_t columns = lines->columns;
+  double *square = lines->square, *slope = lines->slope;
+  for (int32_t i = 0; i < columns; i++) { /* Cholesky's factor, row by row, and the first substitution */
+    for (int32_t j = 0; j <= i; j++) {
+      double sum = product (lines->left + i * count, lines->left + j * count, count) + (i == j ? price : 0);
+      for (int32_t k = 0; k < j; k++)
+        sum -= square[i * columns + k] * square[j * columns + k];
+      square[i * columns + j] = i == j ? sqrt (sum > 0 ? sum : DBL_MIN) : sum / square[j * columns + j];
+    }
+    slope[i] = product (lines->left + i * count, lines->right, count);
+    for (int32_t k = 0; k < i; k++)
+      slope[i] -= square[i * columns + k] * slope[k];
+    slope[i] /= square[i * columns + i];
+  }
+  for (int32_t i = columns - 1; i >= 0; i--) {
+    for (int32_t k = i + 1; k < columns; k++)
+      slope[i] -= square[k * columns + i] * slope[k];
+    slope[i] /= square[i * columns + i];
+  }
+  double loss = price * product (slope, slope, columns);
+  for (int64_t i = 0; i < count; i++) {
+    double rest = lines->right[i];
+    for (int32_t j = 0; j < columns; j++)
+      rest -= lines->left[j * count + i] * slope[j];
+    loss += rest * rest;
+  }
+  return loss;
+}
+
+/* Reflects `vector` at the plane that `mirror` is orthogonal to; `length` is the square of the mirror's. */
+static void reflect (double *vector, const double *mirror, double length, int64_t count) {
+  const double twice = 2 * product (vector, mirror, count) / length;
+  for (int64_t i = 0; i < count; i++)
+    vector[i] -= twice * mirror[i];
+}
+
+/* The squares that are left with the best slopes. */
+static double plain_loss (struct lines *lines, int64_t count) {
+  const int32_t columns = lines->columns;
+  double first = 0;
+  int64_t rank = 0;
+  for (; rank < columns && rank < count; rank++) {
+    int32_t longest = (int32_t) rank;
+    for (int32_t j = (int32_t) rank; j < columns; j++) {
+      const double *column = lines->left + j * count + rank;
+      lines->norm[j] = product (column, column, count - rank);
+      if (lines->norm[j] > lines->norm[longest])
+        longest = j;
+    }
+    const double length = sqrt (lines->norm[longest]);
+    if (!rank)
+      first = length;
+    if (length <= first * DBL_EPSILON * (double) (count > columns ? count : columns))
+      break;
+    double *mirror = lines->left + rank * count;
+    if (longest != rank)
+      for (int64_t i = 0; i < count; i++) {
+        const double kept = mirror[i];
+        mirror[i] = lines->left[longest * count + i];
+        lines->left[longest * count + i] = kept;
+      }
+    mirror += rank;
+    mirror[0] += mirror[0] < 0 ? -length : length;
+    const double squared = product (mirror, mirror, count - rank);
+    for (int64_t j = rank + 1; j < columns; j++)
+      reflect (lines->left + j * count + rank, mirror, squared, count - rank);
+    reflect (lines->right + rank, mirror, squared, count - rank);
+  }
+  return product (lines->right + rank, lines->right + rank, count - rank);
+}
+
+static int line_costs (void *state, int64_t sets, const int64_t *starts, const int32_t *rows, double *costs) {
+  struct lines *lines = state;
+  for (int64_t set = 0; set < sets; set++) {
+    const int64_t count = starts[set + 1] - starts[set];
+    const double price = lines->ridge * center (lines, rows + starts[set], count);
+    costs[set] = price > 0 ? ridge_loss (lines, count, price) : plain_loss (lines, count);
+  }
+  return 0;
+}
+
+static double *copy_numbers (treeml_solver *solver, const double *from, int64_t count) {
+  double *to = arena_allocate (&solver->arena, (size_t) count, sizeof *to);
+  if (to && from)
+    memcpy (to, from, (size_t) count * sizeof *to);
+  return to;
+}
+
+int lines_make (treeml_solver *solver, const double *values, int32_t columns, const double *target,
+                const double *weight, double ridge) {
+  const int64_t rows = solver->rows, cells = rows * columns;
+  for (int64_t i = 0; i < cells; i++)
+    if (!isfinite (values[i]))
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "the columns of linear models must be finite numbers");
+  for (int64_t row = 0; row < rows; row++)
+    if (!isfinite (target[row]) || !isfinite (weight[row]) || weight[row] < 0)
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "targets must be finite, and weights also not negative");
+  struct lines *lines = solver->lines = arena_allocate (&solver->arena, 1, sizeof *lines);
+  if (lines) {
+    *lines = (struct lines) {.rows = rows, .columns = columns, .ridge = ridge};
+    lines->values = copy_numbers (solver, values, cells);
+    lines->target = copy_numbers (solver, target, rows);
+    lines->weight = copy_numbers (solver, weight, rows);
+    lines->left = copy_numbers (solver, NULL, cells);
+    lines->right = copy_numbers (solver, NULL, rows);
+    lines->square = copy_numbers (solver, NULL, (int64_t) columns * columns);
+    lines->slope = copy_numbers (solver, NULL, columns);
+    lines->norm = copy_numbers (solver, NULL, columns);
+    lines->middle = copy_numbers (solver, NULL, columns);
+  }
+  if (!lines || !lines->values || !lines->target || !lines->weight || !lines->left || !lines->right || !lines->square ||
+      !lines->slope || !lines->norm || !lines->middle) {
+    lines_release (solver);
+    return solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for linear models");
+  }
+  solver->custom = line_costs;
+  solver->custom_state = lines;
+  solver->goal = goal_custom;
+  return TREEML_OK;
+}

@@ -1,0 +1,12 @@
+/* The cost of leaves that have linear models. */
+#ifndef TREEML_LINES_H
+#define TREEML_LINES_H
+
+#include "solver/solver.h"
+
+/* Copies the arrays, and makes their cost that of a leaf; 0 or an error code. */
+int lines_make (treeml_solver *, const double *values, int32_t columns, const double *target, const double *weight,
+                double ridge);
+void lines_release (treeml_solver *);
+
+#endif
