@@ -17,7 +17,7 @@ __extension__ typedef __int128 wide;
 enum { MOST_LEAVES = 62, MOST_CLASSES = 64, MOST_GOALS = 8, MOST_DEPTH = 60 };
 static const integer LIMIT = 1LL << 53, MANY = 1LL << 31, MOST_VOTES = 1LL << 41, MOST_CELLS = 1LL << 26;
 static const char *TOO_LARGE = "costs are too large: their sum reaches 2^53";
-static integer claim_checked = -1; /* the claim that is being checked */
+static integer claim_checked = -1, line_at, line_count; /* the claim, and the line, that is being read */
 
 static void demand (int condition, int verdict, const char *why) {
   if (condition)
@@ -59,17 +59,16 @@ static integer read_table (list **table, const char *path, char separator) {
   FILE *file = strcmp (path, "-") ? fopen (path, "rb") : stdin;
   need (file != NULL, "a file cannot be opened");
   char *all = NULL;
-  size_t size = 0;
-  for (size_t got = 1; got; size += got) {
-    all = resize (all, (integer) (2 * size + 65536), 1);
-    got = fread (all + size, 1, size + 65536, file);
+  integer size = 0, lines = 0;
+  for (integer got = 1; got; size += got) {
+    all = resize (all, 2 * size + 65536, 1);
+    got = (integer) fread (all + size, 1, (size_t) size + 65536, file);
   }
   while (size && (all[size - 1] == '\n' || all[size - 1] == '\r'))
     size--;
   all[size] = 0;
-  need (size && strlen (all) == size && !ferror (file), "a file is empty, or not plain lines");
+  need (size && strlen (all) == (size_t) size && !ferror (file), "a file is empty, or not plain lines");
   list line = {NULL, 0};
-  integer lines = 0;
   for (char last = separator, *at = all; last; at++) {
     char *from = at, *to = at;
     if (*at == '"') {
@@ -105,8 +104,7 @@ static integer find (const char *word, list words, integer from) {
 
 /* A decimal times the scale, which must be whole. */
 static integer scaled (const char *cell, integer scale, integer least, integer most) {
-  integer digits = 0;
-  wide value = 0, divisor = 0; /* 0 before the point */
+  wide digits = 0, value = 0, divisor = 0; /* 0 before the point */
   for (const char *at = cell + (*cell == '-' || *cell == '+'); *at; at++)
     if (*at == '.' && digits && !divisor)
       divisor = 1;
@@ -117,8 +115,7 @@ static integer scaled (const char *cell, integer scale, integer least, integer m
     }
   value *= *cell == '-' ? -scale : scale;
   divisor += !divisor;
-  need (digits && value % divisor == 0, "a number times its scale is not whole");
-  need ((value /= divisor) >= least && value <= most, "a number is out of range");
+  need (digits && value % divisor == 0 && (value /= divisor) >= least && value <= most, "a number is out of range");
   return (integer) value;
 }
 
@@ -131,12 +128,9 @@ static double number (const char *token) {
   return value;
 }
 
-/* The header: lines in a fixed order, each a key and what follows it. */
-static list *data, *certificate, *trees, missing, tokens; /* of the last line that was taken, the key first */
-static integer line_at, line_count;
+static list *data, *certificate, *trees, missing, tokens; /* of the last line, the key first */
 
-/* Does the next line have this key? Then it is taken. */
-static int take (const char *key, integer least, integer most, int optional) {
+static int take (const char *key, integer least, integer most, int optional) { /* the next line, if it has the key */
   need (line_at < line_count, "the header ends too early");
   int found = !strcmp (certificate[line_at].at[0], key);
   need (found || optional, "a line of the header is missing");
@@ -158,14 +152,11 @@ static struct amount {
   wide size;                                /* no values of two trees differ by more */
 } amounts[MOST_GOALS + 1];                  /* the requirement follows the goals */
 
-static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3];
-static integer *target, fields, *costs, price;       /* number or class; classes or 3; rows x fields; of a leaf */
-static integer families, tests, *family_of, deepest; /* the depth of trees that is recomputed */
-static int **slot, row_use;                          /* of every family and row; do claims limit the requirement? */
+static integer rows, classes, depth, most_leaves, support, goals, required, limit, stated[3], penalty, divisor, paid;
+static integer *target, fields, *costs, price, *counts; /* number or class; classes or 3; rows x fields; of a leaf */
+static integer families, tests, columns, *family_of, *is_asked; /* by test; of every column: does a test ask it? */
+static int **slot, row_use, deepest; /* of every family and row; do claims limit the requirement? */
 static enum { OPTIMAL, BOUND, INFEASIBLE, MARGIN, UNKNOWN } claim;
-static integer penalty, divisor, *counts, paid; /* of a forest */
-
-static const char *cell_of (integer row, integer place) { return data[row + 1].at[place]; }
 
 static integer column (const char *name) {
   integer place = find (name, data[0], 0), end = data[0].count;
@@ -178,10 +169,10 @@ static void read_target (void) {
   integer place = column (tokens.at[1]);
   target = make (rows, sizeof *target);
   for (integer r = 0; squared && r < rows; r++)
-    target[r] = scaled (cell_of (r, place), whole (tokens.at[2], 0, LIMIT), -LIMIT, LIMIT);
+    target[r] = scaled (data[r + 1].at[place], whole (tokens.at[2], 0, LIMIT), -LIMIT, LIMIT);
   for (; !squared && take ("class", 1, MANY, 1); classes++)
     for (integer r = 0; r < rows; r++)
-      if (find (cell_of (r, place), tokens, 1) < tokens.count)
+      if (find (data[r + 1].at[place], tokens, 1) < tokens.count)
         target[r] = target[r] ? -1 : classes + 1;
   for (integer r = 0; !squared && r < rows; r++)
     need (target[r]-- > 0 && classes <= MOST_CLASSES, "a target is not of one class of up to 64");
@@ -192,12 +183,15 @@ static void read_target (void) {
 /* For every family and row: the first test that says yes, or the first one of the next family. */
 static void read_tests (void) {
   slot = make (line_count, sizeof *slot);
-  for (; take ("test", 2, MANY, 1); families++) {
+  is_asked = make (data[0].count, sizeof *is_asked);
+  for (; take ("test", 2, MANY, families > 0); families++) {
     integer place = column (tokens.at[1]), end = tokens.count, missing_yes = !strcmp (tokens.at[end - 1], "missing");
     int is_words = !strcmp (tokens.at[2], "words");
+    columns += !is_asked[place]++;
     end -= missing_yes && !is_words;
     need (end > 3 && (is_words || !strcmp (tokens.at[2], "cuts")), "a test is not understood");
-    need (rows * (families + 1) <= MOST_CELLS, "there are too many rows and tests");
+    integer end_test = tests + (is_words ? 1 : end - 3);
+    need (larger (rows * (families + 1), end_test) <= MOST_CELLS, "there are too many rows and tests");
     double *cuts = make (end, sizeof *cuts);
     for (integer i = 3; !is_words && i < end; i++) {
       cuts[i] = number (tokens.at[i]);
@@ -206,7 +200,7 @@ static void read_tests (void) {
     slot[families] = make (rows, sizeof **slot);
     for (integer r = 0; r < rows; r++) {
       integer low = 3, high = end;
-      const char *cell = cell_of (r, place);
+      const char *cell = data[r + 1].at[place];
       if (is_words || find (cell, missing, 1) < missing.count)
         low = is_words ? 3 + (find (cell, tokens, 3) == end) : missing_yes ? 3 : end;
       else
@@ -216,14 +210,12 @@ static void read_tests (void) {
         }
       slot[families][r] = (int) (tests + low - 3);
     }
-    integer end_test = tests + (is_words ? 1 : end - 3);
     family_of = resize (family_of, end_test, sizeof *family_of);
     while (tests < end_test)
       family_of[tests++] = families;
     family_of[tests] = families + 1;
   }
-  need (families, "there are no tests");
-  deepest = 1 + (tests == families);
+  deepest = 1 + (tests == families); /* the depth of trees that is recomputed */
 }
 
 /* The weights of the rows, by the end of a line: nothing, or a column and a scale. */
@@ -231,7 +223,7 @@ static integer *read_weights (integer at) {
   integer *weights = make (rows, sizeof *weights), given = tokens.count == at + 3 && !strcmp (tokens.at[at], "weight");
   need (given || tokens.count == at, "a goal or requirement is not understood");
   for (integer r = 0, place = given ? column (tokens.at[at + 1]) : 0; r < rows; r++)
-    weights[r] = given ? scaled (cell_of (r, place), whole (tokens.at[at + 2], 0, LIMIT), -LIMIT, LIMIT) : 1;
+    weights[r] = given ? scaled (data[r + 1].at[place], whole (tokens.at[at + 2], 0, LIMIT), -LIMIT, LIMIT) : 1;
   return weights;
 }
 
@@ -240,17 +232,15 @@ static void read_amount (struct amount *a, integer factor, integer at) {
   static wide all; /* amounts together */
   int priced = tokens.count > at + 1 && !strcmp (tokens.at[at], "price");
   char *holds = make (rows, 1);
-  a->factor = factor;
-  a->price = priced ? whole (tokens.at[at + 1], 0, LIMIT) : 0;
+  *a = (struct amount) {factor, priced ? whole (tokens.at[at + 1], 0, LIMIT) : 0, read_weights (priced ? at + 2 : at),
+                        make (rows * classes, sizeof *a->matrix), 0};
   a->size = (wide) a->price * rows;
-  a->weights = read_weights (priced ? at + 2 : at);
-  a->matrix = make (rows * classes, sizeof *a->matrix);
   while (classes && take ("cost", classes, classes, 1)) {
     list given = tokens;
     memset (holds, 1, (size_t) rows);
     while (take ("when", 2, MANY, 1))
       for (integer r = 0, place = column (tokens.at[1]); r < rows; r++)
-        holds[r] = holds[r] && find (cell_of (r, place), tokens, 2) < tokens.count;
+        holds[r] = holds[r] && find (data[r + 1].at[place], tokens, 2) < tokens.count;
     for (integer i = 0; i < rows * classes; i++)
       if (holds[i / classes]) {
         wide more = (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes];
@@ -275,9 +265,8 @@ static void read_claim (void) {
     stated[i] = whole (tokens.at[i + 2], -LIMIT, LIMIT);
   need (goals >= (claim < INFEASIBLE) && goals <= most[claim], "there are too few or too many goals");
   need (classes || (claim == BOUND && amounts[0].factor == 1), "the claim about a squared loss is not a plain bound");
-  need (required ? classes && claim != MARGIN && !(claim == INFEASIBLE && row_use) : claim != INFEASIBLE,
-        "a claim of this kind has no such requirement");
-  need (!row_use || !most_leaves, "a requirement and leaves cannot both be limited by claims");
+  int fits = required ? classes && claim < MARGIN && !(row_use && (most_leaves || claim > BOUND)) : claim != INFEASIBLE;
+  need (fits, "a claim of this kind, or a limit of leaves, has no such requirement");
   for (integer g = 0; g + 1 < goals; g++) /* a goal outweighs all later ones */
     need (amounts[g].factor >= amounts[g + 1].factor * (amounts[g + 1].size + 1), "the factors do not fit");
 }
@@ -289,9 +278,8 @@ static void square (void) {
     total += target[r];
   for (integer r = 0; r < rows; r++) {
     wide weight = amounts[0].weights[r], shifted = target[r] - (total - (total % rows + rows) % rows) / rows;
-    deviations += shifted < 0 ? -weight * shifted : weight * shifted;
-    squares += weight * shifted * shifted;
-    need (weight >= 0 && (weights += weight) < LIMIT && deviations < MANY && squares < LIMIT, TOO_LARGE);
+    need ((deviations += shifted < 0 ? -weight * shifted : weight * shifted) < MANY && weight >= 0, TOO_LARGE);
+    need ((squares += weight * shifted * shifted) < LIMIT && (weights += weight) < LIMIT, TOO_LARGE);
     for (integer c = 0; c < 3; c++, weight *= shifted)
       costs[3 * r + c] = (integer) weight;
   }
@@ -299,13 +287,12 @@ static void square (void) {
 
 /* The dual prices of rows and rival classes make costs: a tree's edge is the sum of all prices - its cost. */
 static void read_prices (void) {
-  integer weight = 0;
   take ("forest", 2, MANY, 0);
-  penalty = whole (tokens.at[1], 0, MANY);
+  penalty = whole (tokens.at[1], 1, MANY);
   divisor = whole (tokens.at[2], 0, MANY);
   counts = read_weights (3);
   take ("prices", rows * (classes - 1), rows * (classes - 1), 0);
-  for (integer r = 0, at = 1; r < rows; r++, at += classes - 1) {
+  for (integer r = 0, at = 1, weight = 0; r < rows; r++, at += classes - 1) {
     integer own = 0;
     for (integer i = at; i < at + classes - 1; i++)
       own += whole (tokens.at[i], 0, LIMIT);
@@ -320,23 +307,22 @@ static void read_prices (void) {
    the cost of every class, and then its use. If leaves need many rows, their number comes last. */
 typedef struct {
   int *row;
-  integer size;
+  integer size, deep, most, bound; /* a claim about it: trees of this depth that use at most this cost the bound */
 } rowset;
 
 static struct merged_row {
-  integer *sums, offset, loss[2], is_marked, slot_count;
+  integer *sums, offset, loss[2], count, slot_count;
   int *slots; /* the first test that says yes of each family that has one; last the number of tests: always yes */
 } *merged_rows;
 
-static rowset everything, merged;
-static integer channels, width, base[2], unit, most_use; /* sums about costs, all sums */
+static rowset everything, merged, nothing, *claims, parent; /* the claim that is being checked, and its sums */
+static integer *parent_sums, channels, width, base[2], unit, most_use; /* sums about costs, all sums */
 
 static int by_slots (const void *a, const void *b) {
-  int x = *(const int *) a, y = *(const int *) b;
-  for (integer f = 0; f < families; f++)
-    if (slot[f][x] != slot[f][y])
-      return slot[f][x] < slot[f][y] ? -1 : 1;
-  return 0;
+  integer x = *(const int *) a, y = *(const int *) b, f = 0;
+  while (f < families - 1 && slot[f][x] == slot[f][y])
+    f++;
+  return slot[f][x] - slot[f][y];
 }
 
 /* Rule NORMALIZE: what the cheapest class of merged rows costs, or uses, is unavoidable and goes to the base. */
@@ -345,7 +331,7 @@ static void merge_rows (void) {
   for (int r = 0; r < rows; r++)
     order[r] = r;
   qsort (order, (size_t) rows, sizeof *order, by_slots);
-  everything = (rowset) {order, rows};
+  everything = (rowset) {order, rows, 0, 0, 0};
   merged.row = make (rows, sizeof *order);
   merged_rows = make (rows, sizeof *merged_rows);
   channels = fields - (classes && !row_use);
@@ -367,24 +353,24 @@ static void merge_rows (void) {
     }
     for (integer c = 0; c < channels; c++)
       row->sums[c] -= row->offset;
-    if (support > 1)
-      row->sums[width - 1] = to - from;
+    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
+    row->count = !classes || support > 1 || row->loss[0] || row->loss[1] ? to - from : 0;
+    row->sums[channels * (1 + row_use)] = row->count;
     row->slots = make (families + 1, sizeof *row->slots);
     for (integer f = 0; f < families; f++) {
       row->slots[row->slot_count] = slot[f][order[from]];
       row->slot_count += family_of[slot[f][order[from]]] == f;
     }
     row->slots[row->slot_count++] = (int) tests;
-    /* Without a least number of rows per leaf, rows that cost and use nothing anywhere do not change a bound. */
-    merged.row[merged.size] = order[from];
-    merged.size += !classes || support > 1 || row->loss[0] || row->loss[1];
   }
+  for (int r = 0; r < rows; merged.size += merged_rows[r++].count > 0) /* all sets are in rising order */
+    merged.row[merged.size] = r;
   most_use = row_use ? limit - base[1] : most_leaves;
   unit = row_use ? amounts[goals].price : most_leaves > 0;
 }
 
 static rowset side_of (rowset set, integer test, int yes) {
-  rowset found = {make (set.size, sizeof *found.row), 0};
+  rowset found = {resize (NULL, set.size, sizeof *found.row), 0, set.deep, set.most, set.bound};
   const int *first_yes = slot[family_of[test]];
   for (integer i = 0; i < set.size; i++)
     if ((first_yes[set.row[i]] <= test) == yes)
@@ -409,16 +395,14 @@ static void add_point (front *f, integer use, integer cost) {
   f->least = smaller (f->least, cost);
 }
 
-/* Adds the costs of many leaves: sums[c * many + t] is channel c of leaf t. With too few rows a leaf costs more than
-   any other; squares are rounded down. */
+/* Adds costs of leaves: sums[c * many + t] is channel c of leaf t. With too few rows it is LIMIT. Squares round down.
+ */
 static void add_costs (integer *cost, const integer *sums, integer many) {
   for (integer c = 0; classes && c < channels; c++)
     for (integer t = 0; t < many; t++)
       cost[t] = smaller (cost[t], sums[c * many + t]);
-  for (integer t = 0; !classes && t < many; t++) {
-    integer weight = larger (sums[t], 1), sum = sums[many + t];
-    cost[t] = sums[2 * many + t] - (sum * sum + weight - 1) / weight;
-  }
+  for (integer t = 0; !classes && t < many; t++)
+    cost[t] = sums[2 * many + t] - (sums[many + t] * sums[many + t] + larger (sums[t], 1) - 1) / larger (sums[t], 1);
   for (integer t = 0; support > 1 && t < many; t++)
     cost[t] = sums[(width - 1) * many + t] < support ? LIMIT : cost[t];
 }
@@ -444,23 +428,37 @@ static void add_stumps (front *to, const integer *yes) {
   free (no), free (cost);
 }
 
-/* Rule DEPTH2: the least cost of a tree on the set that uses at most `most`, from the sums of rows on the yes sides of
-   tests: first of all rows, then for each test of the rows on its yes side. */
-static integer best_tree (rowset set, integer deep, integer most) {
-  prove (deep <= deepest, "this depth cannot be recomputed");
-  integer many = tests + 1, block = width * many, *sums = make (deep == 2 ? block * many : block, sizeof *sums);
-  integer *no = resize (NULL, block, sizeof *no), offset = 0;
-  for (integer i = 0; i < set.size; i++) {
+/* Adds the sums of rows on the yes side of each test, if deep is 2 also of each pair of tests, and last their offset.
+ */
+static void add_rows (integer *sums, rowset set, rowset without, integer deep, integer sign) {
+  integer many = tests + 1, block = width * many, *offset = sums + (deep == 2 ? block * many : block);
+  for (integer i = 0, j = 0; i < set.size; i++) {
     const struct merged_row *row = merged_rows + set.row[i];
-    offset += row->offset;
-    for (integer c = 0; c < width; c++)
-      for (integer a = deep ? 0 : row->slot_count - 1, add = row->sums[c]; add && a < row->slot_count; a++) {
+    int is_in = j == without.size || without.row[j] != set.row[i];
+    j += !is_in;
+    *offset += is_in ? sign * row->offset : 0;
+    for (integer c = 0; is_in && c < width; c++)
+      for (integer a = deep ? 0 : row->slot_count - 1, add = sign * row->sums[c]; add && a < row->slot_count; a++) {
         integer *pairs = sums + block * (row->slots[a] + 1) + c * many;
         sums[c * many + row->slots[a]] += add;
         for (integer b = 0; deep == 2 && a < row->slot_count - 1 && b <= a; b++)
           pairs[row->slots[b]] += add;
       }
   }
+}
+
+/* Rule DEPTH2: the least cost of a tree on the set, a part of the parent if deep is 2, that uses at most `most`. */
+static integer best_tree (rowset set, integer deep, integer most) {
+  prove (deep <= deepest, "this depth cannot be recomputed");
+  integer many = tests + 1, block = width * many, size = 1 + (deep == 2 ? block * many : block);
+  integer *sums = make (size, sizeof *sums), *no = resize (NULL, block, sizeof *no);
+  if (deep == 2 && set.size < parent.size && parent.size < 2 * set.size) { /* fewer rows are outside */
+    if (!parent_sums)
+      add_rows (parent_sums = make (size, sizeof *sums), parent, nothing, 2, 1);
+    memcpy (sums, parent_sums, (size_t) size * sizeof *sums);
+    add_rows (sums, parent, set, 2, -1);
+  } else
+    add_rows (sums, set, nothing, deep, 1);
   for (integer t = 1; t < tests; t++) /* the yes side of a cut contains those of the cuts before */
     for (integer c = 0; family_of[t] == family_of[t - 1] && c < block; c += many)
       sums[c + t] += sums[c + t - 1];
@@ -482,37 +480,30 @@ static integer best_tree (rowset set, integer deep, integer most) {
         add_point (&found, sides[0].point[i][0] + sides[1].point[j][0], sides[0].point[i][1] + sides[1].point[j][1]);
     free (sides[0].point), free (sides[1].point);
   }
+  integer offset = sums[size - 1];
   free (sums), free (no), free (found.point);
   return smaller (found.least + offset, LIMIT);
 }
 
-/* The claims. Each follows from the rows and from earlier claims. */
-static struct checked_claim {
-  integer deep, most, bound;
-  rowset set;
-} *claims;
-
 /* A bound on a set: code 0 trivial, 1 recomputed, n claim n - 2 by rule SIMILARITY. */
 static integer evidence (rowset set, integer deep, integer code, integer most) {
-  static integer mark;
   if (code < 2)
     return code ? best_tree (set, deep, most) : price;
   prove (code - 2 < claim_checked, "a reference does not point backwards");
-  struct checked_claim other = claims[code - 2];
+  rowset other = claims[code - 2];
   integer lost[2] = {0, 0}, common = 0;
-  mark++;
-  for (integer i = 0; i < set.size; i++)
-    merged_rows[set.row[i]].is_marked = mark;
-  for (integer i = 0; i < other.set.size; i++) {
-    const struct merged_row *row = merged_rows + other.set.row[i];
-    common += row->is_marked == mark;
-    for (int k = 0; k < 2 && row->is_marked != mark; k++)
-      lost[k] += row->loss[k];
+  for (integer i = 0, j = 0; j < other.size; j++) {
+    while (i < set.size && set.row[i] < other.row[j])
+      i++;
+    int is_common = i < set.size && set.row[i] == other.row[j];
+    common += is_common;
+    for (int k = 0; k < 2 && !is_common; k++)
+      lost[k] += merged_rows[other.row[j]].loss[k];
   }
   most = row_use ? most : smaller (most, (integer) 1 << smaller (deep, 53));
   prove (other.deep >= deep && other.most >= most + lost[1], "a reference is about smaller trees");
   prove (support == 1 || common == set.size, "leaves need rows: a reference must be about a superset");
-  prove (classes || common == other.set.size, "with a squared loss, a reference must be about a subset");
+  prove (classes || common == other.size, "with a squared loss, a reference must be about a subset");
   return larger (price, other.bound - lost[0]);
 }
 
@@ -520,18 +511,21 @@ static void check_claim (list words) {
   integer entry_size = row_use || most_leaves ? 6 : 4, size = words.count, *line = make (size, sizeof *line);
   for (integer i = 0; i < size; i++)
     line[i] = whole (words.at[i], 0, LIMIT);
-  prove (size > 4 && line[3] <= MOST_DEPTH && size > 4 + line[3], "the line is too short");
-  struct checked_claim c = {line[0], line[1], line[2], merged};
+  prove (size > 4 && larger (line[0], line[3]) <= MOST_DEPTH && larger (line[1], line[2]) < LIMIT && size > 4 + line[3],
+         "the line is too short, or a number of it is out of range");
+  rowset c = {merged.row, merged.size, line[0], line[1], line[2]};
   const integer *entry = line + 5 + line[3], *end = line + size;
-  prove (c.deep <= MOST_DEPTH && larger (c.bound, c.most) < LIMIT, "a number of the line is out of range");
   prove (entry[-1] <= size && end - entry == entry_size * entry[-1], "the line has the wrong length");
   for (const integer *literal = line + 4; literal < entry - 1; literal++) {
     prove (*literal < 2 * tests, "a test does not exist");
-    c.set = side_of (c.set, *literal / 2, *literal % 2);
+    int *all = c.row;
+    c = side_of (c, *literal / 2, *literal % 2);
+    free (all == merged.row ? NULL : all);
   }
-  claims[claim_checked] = c;
+  claims[claim_checked] = parent = c;
+  free (parent_sums), parent_sums = NULL;
   int is_split = c.deep > deepest;
-  prove (best_tree (c.set, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
+  prove (best_tree (c, is_split ? 0 : c.deep, c.most) >= c.bound, "a leaf, or a tree of depth 2, costs less");
   prove (is_split || entry == end, "a claim that is recomputed has no entries");
   integer *reached = make (tests, sizeof *reached); /* tests are covered for all uses of the yes side below it + unit */
   for (; entry < end; entry += entry_size) {
@@ -542,8 +536,8 @@ static void check_claim (list words) {
     for (integer low = entry[0], last; low <= entry[1]; low = last + 1) {
       for (last = low; last < entry[1] && family_of[last + 1] == family_of[low];)
         last++;
-      rowset yes = side_of (c.set, low, 1), no = side_of (c.set, last, 0);
-      prove (support == 1 || yes.size + no.size == c.set.size, "cuts of an entry differ, and leaves need rows");
+      rowset yes = side_of (c, low, 1), no = side_of (c, last, 0);
+      prove (support == 1 || yes.size + no.size == c.size, "cuts of an entry differ, and leaves need rows");
       integer have = evidence (yes, c.deep - 1, entry[entry_size - 2], most);
       have += have < c.bound ? evidence (no, c.deep - 1, entry[entry_size - 1], c.most - fewest) : 0;
       prove (have >= c.bound, "the two sides of a test do not add up to the bound");
@@ -554,24 +548,23 @@ static void check_claim (list words) {
   }
   for (integer t = 0; is_split && c.most >= 2 * unit && t < tests; t++)
     if (reached[t] <= c.most - 2 * unit) {
-      rowset yes = side_of (c.set, t, 1), no = side_of (c.set, t, 0);
-      integer worse = larger (best_tree (yes, 0, LIMIT), best_tree (no, 0, LIMIT)); /* LIMIT: too few rows for a leaf */
-      prove (!yes.size || !no.size || worse == LIMIT, "a test is not covered");
-      free (yes.row), free (no.row);
+      integer count[2] = {0, 0};
+      for (integer i = 0; i < c.size; i++)
+        count[slot[family_of[t]][c.row[i]] <= t] += merged_rows[c.row[i]].count;
+      prove (smaller (count[0], count[1]) < support, "a test is not covered");
     }
   free (reached), free (line);
 }
 
-/* Returns what the last claim proves. */
-static integer check_claims (void) {
+static integer check_claims (void) { /* returns what the last one proves */
   integer many = single ("claims", 0, LIMIT, -1);
-  prove (many && line_count == line_at + many + 1, "there are not as many claims as stated");
-  prove (!strcmp (certificate[line_at + many].at[0], "end"), "the file does not end after its claims");
+  int ends = many && line_count == line_at + many + 1 && !strcmp (certificate[line_count - 1].at[0], "end");
+  prove (ends, "there is no claim, or the file does not end after the claims that it states");
   claims = make (many, sizeof *claims);
   for (claim_checked = 0; claim_checked < many; claim_checked++)
     check_claim (certificate[line_at + claim_checked]);
-  struct checked_claim root = claims[--claim_checked];
-  prove (root.set.size == merged.size && root.deep >= depth && root.most >= most_use, "it leaves out rows or trees");
+  rowset root = claims[--claim_checked];
+  prove (root.size == merged.size && root.deep >= depth && root.most >= most_use, "it leaves out rows or trees");
   claim_checked = -1;
   return root.bound + base[0];
 }
@@ -582,8 +575,8 @@ static integer tree_count, values[MOST_GOALS], value_count, leaves, square_loss,
 static integer route (list tree, integer at, rowset set, integer deep) {
   prove (at < tree.count, "a tree cannot be read");
   integer node = whole (tree.at[at++], -LIMIT, LIMIT);
-  prove (node < tests && node >= -larger (1, classes), "a tree cannot be read");
-  prove (node < 0 || deep < depth, "a tree is too deep");
+  prove (node < tests && node >= -larger (1, classes) && (node < 0 || deep < depth),
+         "a tree is not readable or too deep");
   for (int yes = 1; node >= 0 && yes >= 0; yes--) {
     rowset side = side_of (set, node, yes);
     at = route (tree, at, side, deep + 1);
@@ -600,19 +593,15 @@ static integer route (list tree, integer at, rowset set, integer deep) {
   return at;
 }
 
-/* Sends all rows through a tree, after the first tokens of its line. */
-static void route_all (list tree, integer from) {
-  leaves = square_loss = 0;
-  prove (route (tree, from, classes ? everything : merged, 0) == tree.count, "a tree cannot be read");
-}
-
 static void check_forest (integer proved) {
-  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2], within = paid > 0;
+  integer total = 0, *votes = make (rows * classes, sizeof *votes), value = stated[0], r = stated[2],
+          within = paid && tree_count;
   wide short_by = 0;
   for (integer i = 0; i < tree_count; i++) {
     integer weight = whole (trees[i].at[1], 1, MOST_VOTES);
     need ((total += weight) <= MOST_VOTES, "there are too many votes");
-    route_all (trees[i], 2);
+    leaves = 0;
+    prove (route (trees[i], 2, everything, 0) == trees[i].count, "a tree cannot be read");
     for (integer row = 0; row < rows; row++)
       votes[row * classes + predicted[row]] += weight;
   }
@@ -629,15 +618,14 @@ static void check_forest (integer proved) {
   within = r >= -total && r <= total && value <= r && (wide) divisor * (r - value) >= penalty * short_by;
   prove (within, "the forest does not have the margin that is stated");
   prove ((wide) (paid - proved) * total <= (wide) stated[1] * paid, "the claims do not prove the bound on margins");
-  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld\n", value,
+  printf ("verified: the forest has a margin of at least %lld / %lld, and no forest has more than %lld / %lld", value,
           total, stated[1], total);
 }
 
 static void check_statement (integer proved) {
   wide enough = required ? (wide) amounts[goals].factor * limit : 0;
   need (tree_count == (claim == OPTIMAL) || (tree_count == 1 && claim == BOUND), "there are too many trees, or none");
-  if (tree_count)
-    route_all (trees[0], 1);
+  prove (!tree_count || route (*trees, 1, classes ? everything : merged, 0) == trees->count, "a tree cannot be read");
   prove (value_count == (tree_count ? goals : 0), "a value is missing, or there is no tree");
   for (integer g = 0; g < goals + required; g++) {
     wide value = classes ? (wide) amounts[g].price * leaves : square_loss;
@@ -648,12 +636,25 @@ static void check_statement (integer proved) {
   }
   /* A better tree would stay below by at least the factor of the last goal, because values are whole numbers. */
   prove (proved > enough - (goals ? amounts[goals - 1].factor : 0), "the claims do not prove the statement");
-  printf (claim == INFEASIBLE ? "verified: no tree meets the requirement: every tree costs at least %lld\n"
-          : claim == BOUND    ? "verified: no tree has a value below %lld\n"
-                              : "verified: the tree is optimal: its value is %lld, and no tree has a smaller one\n",
-          claim == INFEASIBLE ? proved
-          : claim == BOUND    ? stated[0]
-                              : values[0]);
+  static const char *said[] = {"the tree is optimal: no tree has a smaller value than", "no tree has a value below",
+                               "no tree meets the requirement: every tree costs at least"};
+  printf ("verified: %s %lld", said[claim], claim == INFEASIBLE ? proved : claim == BOUND ? stated[0] : values[0]);
+  for (integer g = claim == OPTIMAL; g < value_count; g++)
+    printf (claim == BOUND ? "; the tree has %lld" : ", then %lld", values[g]);
+}
+
+/* Which values and trees the statement is about, so that nobody takes it for a stronger one. */
+static void print_scope (void) {
+  int errors = goals == 1 && classes && !amounts[0].price;
+  for (integer i = 0; errors && i < rows * classes; i++)
+    errors = amounts[0].matrix[i] == (i % classes != target[i / classes]);
+  printf (" (%s of \"", errors ? "errors" : claim == MARGIN ? "margins" : classes ? "costs" : "squares");
+  for (const char *at = certificate[3].at[1]; *at; at++) /* the target */
+    putchar (*at < ' ' || *at > '~' ? '?' : *at);
+  printf ("\", %lld rows; trees of depth %lld with up to %lld leaves of %lld rows or more, ", rows, depth,
+          most_leaves ? most_leaves : smaller (rows, 1LL << smaller (depth, 53)), support);
+  printf ("%lld tests on %lld of %lld columns%s)\n", tests, columns, data[0].count,
+          required && claim < INFEASIBLE ? ", requirement met" : "");
 }
 
 int main (int argc, char **argv) {
@@ -661,8 +662,8 @@ int main (int argc, char **argv) {
   line_count = read_table (&certificate, argv[2], ' ');
   take ("treeml", 2, 2, 0);
   need (!strcmp (tokens.at[1], "certificate") && !strcmp (tokens.at[2], "2"), "this is not a certificate of version 2");
-  take ("separator", 1, 1, 0);
-  need (strlen (tokens.at[1]) == 1 && strchr (",;|", *tokens.at[1]), "the separator is not supported");
+  need (take ("separator", 1, 1, 0) && strlen (tokens.at[1]) == 1 && strchr (",;|", *tokens.at[1]),
+        "another separator");
   integer lines = read_table (&data, argv[1], *tokens.at[1]);
   for (integer i = 0; i < lines; i++)
     need (data[i].count == data[0].count, "lines of the data do not have equally many values");
@@ -672,8 +673,7 @@ int main (int argc, char **argv) {
   depth = single ("depth", 0, MOST_DEPTH, -1);
   most_leaves = single ("leaves", 0, MOST_LEAVES, 0);
   support = single ("support", 1, MANY, 1);
-  if (take ("missing", 1, MANY, 1))
-    missing = tokens;
+  missing = take ("missing", 1, MANY, 1) ? tokens : missing;
   read_tests ();
   for (; goals < MOST_GOALS && take ("goal", 1, MANY, 1); goals++)
     read_amount (&amounts[goals], whole (tokens.at[1], 1, LIMIT), 2);
@@ -689,11 +689,11 @@ int main (int argc, char **argv) {
     square ();
   for (; take ("tree", 1, MANY, 1); trees[tree_count++] = tokens)
     trees = grow (trees, tree_count, sizeof *trees);
-  value_count = take ("value", 1, MOST_GOALS, 1) ? tokens.count - 1 : 0;
-  for (integer i = 0; i < value_count; i++)
-    values[i] = whole (tokens.at[i + 1], -LIMIT, LIMIT);
+  for (integer many = take ("value", 1, MOST_GOALS, 1) ? tokens.count - 1 : 0; value_count < many; value_count++)
+    values[value_count] = whole (tokens.at[value_count + 1], -LIMIT, LIMIT);
   merge_rows ();
   predicted = make (rows, sizeof *predicted);
   (claim == MARGIN ? check_forest : check_statement) (check_claims ());
+  print_scope ();
   return 0;
 }

@@ -12,6 +12,7 @@ import re
 import sys
 import zlib
 from bisect import bisect_left
+from io import BytesIO
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -104,9 +105,10 @@ class Checker:
         self.leaves = whole(self.take(b"leaves", default=[b"0"])[0], 0, MOST_LEAVES)  # 0: not limited
         self.support = whole(self.take(b"support", default=[b"1"])[0], 1, MANY)
         self.missing = self.take(b"missing", 1, MANY, [])
-        ranked = [self.ranked(*tokens) for tokens in self.each(b"test", 2)]
-        need(ranked and self.rows * len(ranked) <= MOST_CELLS, "there are no tests, or too many rows and tests")
+        self.tests = list(self.each(b"test", 2))
+        ranked = [self.ranked(*tokens) for tokens in self.tests]
         self.first = np.cumsum([0] + [size for _, size in ranked])  # test of every family; at the end their number
+        need(ranked and max(self.rows * len(ranked), self.first[-1]) <= MOST_CELLS, "there are no tests, or too many")
         self.all_rank = np.array([places for places, _ in ranked])  # families x rows of the data
         self.goals = [self.amount(whole(tokens[0], 1), tokens[1:]) for tokens in self.each(b"goal", 1)]
         required = self.take(b"require", 2, MANY, [])
@@ -217,7 +219,7 @@ class Checker:
     def dual(self):
         """The dual prices of rows and rival classes make costs: a tree's edge is the sum of all prices - its cost."""
         tokens = self.take(b"forest", 2, MANY)
-        self.penalty, self.divisor = (whole(x, 0, MANY) for x in tokens[:2])
+        self.penalty, self.divisor = whole(tokens[0], 1, MANY), whole(tokens[1], 0, MANY)
         self.counts = self.weights(tokens[2:])
         need(min(self.counts) >= 0 and sum(self.counts) < MANY, "weights of a forest are negative or too large")
         many = self.rows * (self.classes - 1)
@@ -280,9 +282,8 @@ class Checker:
         yes_split = (cell(both) + cell(other - both)).min(axis=1, initial=LIMIT)
         no_split = (cell(one - both) + cell(total - other - one + both)).min(axis=1, initial=LIMIT)
         three, four = np.minimum(yes_split + no, yes + no_split), yes_split + no_split
-        return int(
-            min(three.min(initial=LIMIT) if leaves > 2 else LIMIT, four.min(initial=LIMIT) if leaves > 3 else LIMIT)
-        )
+        allowed = [each.min(initial=LIMIT) for each, least in ((three, 3), (four, 4)) if leaves >= least]
+        return int(min(allowed, default=LIMIT))
 
     def front(self, index, depth, most):
         """What trees of this depth use and cost, as two arrays, without trees that others are at least as good as."""
@@ -389,9 +390,8 @@ class Checker:
         """Every test is covered, or leaves too few rows on one side."""
         for test in np.flatnonzero(~np.array(covered)):
             yes = rows & self.yes(test, self.rank)
-            prove(
-                min(self.count[yes].sum(), self.count[rows & ~yes].sum()) < self.support, f"test {test} is not covered"
-            )
+            fewest = min(self.count[yes].sum(), self.count[rows & ~yes].sum())
+            prove(fewest < self.support, f"test {test} is not covered")
 
     def route(self, tree):
         """The number of the leaf of every row, and the class of every leaf; the tree must keep the limits."""
@@ -435,8 +435,8 @@ class Checker:
         votes[rows, self.label] = 0
         short = sum(np.maximum(0, r - own + votes.max(axis=1)) * self.counts)
         within = (self.divisor * self.own <= self.penalty * self.paid * self.counts).all()
-        paid = self.paid > 0 and not self.own[self.counts == 0].any()
-        prove(within and paid, "a price is above its limit, or all are 0")
+        paid = self.paid > 0 and total > 0 and not self.own[self.counts == 0].any()
+        prove(within and paid, "there is no tree, a price is above its limit, or all are 0")
         enough = abs(r) <= total and value <= r and self.divisor * (r - value) >= self.penalty * short
         prove(enough, "the forest does not have the margin that is stated")
         prove((self.paid - proved) * total <= bound * self.paid, "the claims do not prove the bound on margins")
@@ -461,8 +461,19 @@ class Checker:
         enough = proved > wanted - self.goals[-1].factor + allowed
         prove(enough, f"the claims prove at least {proved}, which is not enough for the statement")
         if self.claim == b"optimal":
-            return f"the tree is optimal: its value is {' '.join(map(str, found))}, and no tree has a smaller one"
+            return f"the tree is optimal: no tree has a smaller value than {', then '.join(map(str, found))}"
         return f"no tree has a value below {self.stated[0]}" + (f"; the tree has {found[0]}" if found else "")
+
+    def scope(self):
+        """Which values and trees the statement is about, so that nobody takes it for a stronger one."""
+        wrong = np.arange(self.classes) != self.label[:, None]
+        errors = self.classes and [(goal.matrix == wrong).all() and not goal.price for goal in self.goals] == [True]
+        kind = "margins" if self.claim == b"margin" else "errors" if errors else "costs" if self.classes else "squares"
+        name = "".join(chr(x) if 32 <= x < 127 else "?" for x in self.lines[3][1])  # the target
+        leaves = f"up to {self.leaves or min(self.rows, 2**self.depth)} leaves of {self.support} rows or more"
+        tests = f"{self.first[-1]} tests on {len({name for name, *_ in self.tests})} of {len(self.names)} columns"
+        met = ", requirement met" if self.goals and self.require else ""
+        return f'({kind} of "{name}", {self.rows} rows; trees of depth {self.depth} with {leaves}, {tests}{met})'
 
 
 def main(arguments):
@@ -470,14 +481,17 @@ def main(arguments):
         need(len(arguments) == 2, "use: checker.py data.csv proof.cert.gz, or - for a certificate from standard input")
         data = Path(arguments[0]).read_bytes()
         certificate = sys.stdin.buffer.read() if arguments[1] == "-" else Path(arguments[1]).read_bytes()
-        certificate = gzip.decompress(certificate) if certificate.startswith(b"\x1f\x8b") else certificate
-        print("verified:", Checker(data, certificate).check())
+        if certificate.startswith(b"\x1f\x8b"):
+            certificate = gzip.GzipFile(fileobj=BytesIO(certificate)).read(MANY + 1)
+            need(len(certificate) <= MANY, "the certificate is larger than 2 GiB when it is unpacked")
+        checker = Checker(data, certificate)
+        print("verified:", checker.check(), checker.scope())
         return 0
     except Rejected as fault:
         print("rejected:", fault)
         return 1
-    except (Unsupported, OSError, EOFError, zlib.error) as fault:
-        print("unsupported:", fault)
+    except (Unsupported, OSError, EOFError, MemoryError, zlib.error) as fault:
+        print("unsupported:", str(fault) or "not enough memory")
         return 2
 
 

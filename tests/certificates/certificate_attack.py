@@ -22,7 +22,7 @@ import certificate_cases as cases
 import forest_cases as forests
 
 ROOT = Path(__file__).resolve().parents[2]
-VERDICTS = {0: "verified", 1: "rejected", 2: "unsupported"}
+VERDICTS = {1: "rejected", 2: "unsupported"}
 
 
 def reference() -> ModuleType:
@@ -37,19 +37,30 @@ def reference() -> ModuleType:
 
 
 def by_reference(checker: ModuleType, data: bytes, text: bytes) -> str:
+    return said_by_reference(checker, data, text).partition(":")[0]
+
+
+def said_by_reference(checker: ModuleType, data: bytes, text: bytes) -> str:
+    """The verdict, and what was verified."""
     try:
-        checker.Checker(data, text).check()
+        reading = checker.Checker(data, text)
+        return f"verified: {reading.check()} {reading.scope()}"
     except checker.Rejected:
         return "rejected"
     except checker.Unsupported:
         return "unsupported"
-    return "verified"
 
 
 def by_program(program: Path, data: Path, text: bytes) -> str:
+    return said_by_program(program, data, text).partition(":")[0]
+
+
+def said_by_program(program: Path, data: Path, text: bytes) -> str:
     done = subprocess.run([program, data, "-"], input=text, capture_output=True, check=False)
     if done.stderr:
         raise AssertionError(done.stderr.decode(errors="replace")[:2000])
+    if done.returncode == 0:
+        return done.stdout.decode().strip()
     return VERDICTS.get(done.returncode, f"crashed with {done.returncode}")
 
 
@@ -153,12 +164,12 @@ class Attack:
             self.both(data, text)
 
     def both(self, data: bytes, text: bytes) -> str:
-        verdict = by_reference(self.checker, data, text)
+        verdict = said_by_reference(self.checker, data, text)
         if self.program is not None:
             self.path.write_bytes(data)
-            other = by_program(self.program, self.path, text)
+            other = said_by_program(self.program, self.path, text)
             assert other == verdict, f"Python says {verdict} and C says {other}\n{data!r}\n{text!r}"
-        return verdict
+        return verdict.partition(":")[0]
 
     def one_problem(self, changes: int) -> None:
         rng = self.rng

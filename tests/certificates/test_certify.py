@@ -88,6 +88,20 @@ def test_squared_loss_is_bounded_up_to_rounding(small: Path) -> None:
     assert made.bound <= result.exact.goals[0].value < made.bound + Fraction(8, 10**4)
 
 
+def test_a_tree_of_another_program_needs_only_tests_and_predictions(small: Path, tmp_path: Path) -> None:
+    """The least form that the documentation promises: no counts, and any threshold between the same two values."""
+    leaf = {"predict": "no"}
+    root = {"test": {"column": "age", "kind": "at most", "values": [29.123]}, "yes": {"predict": "yes"}, "no": leaf}
+    tree = {"treeml_tree": 1, "task": "classes", "target": "y", "classes": ["maybe", "no", "yes"], "outputs": []}
+    tree |= {"inputs": ["age"], "columns": [{"name": "age", "type": "number", "missing": True}], "root": root}
+    path, spec, proof = tmp_path / "tree.json", tmp_path / "spec.tml", tmp_path / "proof.cert"
+    path.write_text(json.dumps(tree))
+    spec.write_text(f'data "{small}"\n{MISSING}predict y\nminimize errors\nrequire depth <= 1\n')
+    done = CliRunner().invoke(command, ["certify", str(spec), "--tree", str(path), "-o", str(proof)])
+    assert done.exit_code == 0, done.output
+    assert "the tree has" in done.output
+
+
 def test_nothing_is_feasible(small: Path) -> None:
     text = MISSING + "predict y\nminimize leaves\nrequire depth <= 1\nrequire errors <= 1"
     result, made = certified(text, small)
@@ -189,6 +203,13 @@ def test_proofs_of_sat_under_the_same_command(tmp_path: Path) -> None:
     proof.write_text("0\n")
     run = CliRunner()
     assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 0
+    packed = tmp_path / "x.drup.gz"
+    packed.write_bytes(gzip.compress(proof.read_bytes()))
+    assert run.invoke(command, ["check-certificate", str(clauses), str(packed)]).exit_code == 0
+    packed.write_bytes(b"\x1f\x8b odd")
+    assert run.invoke(command, ["check-certificate", str(clauses), str(packed)]).exit_code == 6
+    packed.write_bytes(b"not a proof\n")
+    assert run.invoke(command, ["check-certificate", str(clauses), str(packed)]).exit_code == 6
     clauses.write_text("p cnf 2 2\n1 0\n-2 0\n")
     assert run.invoke(command, ["check-certificate", str(clauses), str(proof)]).exit_code == 5
 
@@ -244,6 +265,24 @@ def test_points_close_the_gap_of_a_multiplier(depth: int, tmp_path: Path) -> Non
         assert made.claim == "optimal"
         closed += any(re.fullmatch(rb"require -?\d+ 0", line) is not None for line in made.text.splitlines())
     assert closed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'minimize errors\nrequire depth <= 2\nrequire recall("yes") >= 90%',
+        "binarize age at 40, 50, 60\nbinarize cholesterol at 200, 250, 300\nbinarize pressure at 120, 140\n"
+        'minimize errors\nrequire depth <= 3\nrequire recall("yes") >= 93%',
+    ],
+)
+def test_points_close_the_gap_on_raw_numbers(text: str) -> None:
+    result, made = certified(f"predict disease\n{text}", DATA)
+    assert result.is_optimal
+    assert made.claim == "optimal"
+    assert made.objective == Fraction(result.objective)
+    lines = made.text.splitlines()
+    assert any(re.fullmatch(rb"require -?\d+ 0", line) is not None for line in lines)
+    assert sum(line.startswith(b'test "age" cuts') for line in lines) > 2  # a line for every cut
 
 
 def test_files_of_version_1_are_unsupported(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The two checkers: false statements are rejected, true ones accepted, and both always agree."""
 
+import gzip
 import random
 import re
 import shutil
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificate_attack import ROOT, Attack, by_program, by_reference, reference
+from certificate_attack import ROOT, Attack, reference, said_by_program, said_by_reference
 
 from treeml.native.certify import Prover, TreeShape
 
@@ -33,6 +34,11 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled(tmp_path_factory.mktemp("checker"), "-O2")
 
 
+@pytest.fixture(scope="module")
+def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("sanitized"), *SANITIZERS)
+
+
 def test_no_false_statement_is_accepted(program: Path, tmp_path: Path) -> None:
     attack = Attack(41, program, tmp_path)
     while attack.attempts < 300:
@@ -47,9 +53,11 @@ def test_damaged_files_have_the_same_verdict(program: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("attempts", "damaged"), [(60, 120), pytest.param(1500, 3000, marks=pytest.mark.slow)])
-def test_sanitizers_find_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempts: int, damaged: int) -> None:
+def test_sanitizers_find_nothing(
+    sanitized: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attempts: int, damaged: int
+) -> None:
     monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")  # the program ends with its verdict, and its memory with it
-    attack = Attack(43, compiled(tmp_path, *SANITIZERS), tmp_path)
+    attack = Attack(43, sanitized, tmp_path)
     while attack.attempts < attempts:
         attack.one_problem(6)
     while attack.damaged < damaged:
@@ -64,16 +72,51 @@ def example() -> tuple[bytes, bytes]:
 
 
 def verdicts(program: Path, folder: Path, data: bytes, text: bytes) -> str:
+    return sayings(program, folder, data, text).partition(":")[0]
+
+
+def sayings(program: Path, folder: Path, data: bytes, text: bytes) -> str:
     path = folder / "data.csv"
     path.write_bytes(data)
-    verdict = by_reference(reference(), data, text)
-    assert by_program(program, path, text) == verdict
-    return verdict
+    said = said_by_reference(reference(), data, text)
+    assert said_by_program(program, path, text) == said
+    return said
 
 
 def test_worked_example(program: Path, tmp_path: Path) -> None:
     data, text = example()
     assert verdicts(program, tmp_path, data, text) == "verified"
+
+
+SCOPE = 'of "picnic", 11 rows; trees of depth 2 with up to 4 leaves of 1 rows or more, 3 tests on 3 of 4 columns)'
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (b"", b"", f"the tree is optimal: no tree has a smaller value than 2 (errors {SCOPE}"),
+        # Another target, or costs that are not errors: the value is no longer called errors.
+        (b'target "picnic"', b'target "wind"', f"smaller value than 2 (costs {SCOPE.replace('picnic', 'wind')}"),
+        (b"claim optimal", b"claim bound 2", f"no tree has a value below 2; the tree has 2 (errors {SCOPE}"),
+        (b"\ndepth 2", b"\ndepth 2\nleaves 3", "with up to 3 leaves of 1 rows or more"),
+        (b"\ndepth 2", b"\ndepth 2\nsupport 2", "with up to 4 leaves of 2 rows or more"),
+        (b"goal 1", b'test "rain" words "no"\ngoal 1', "4 tests on 3 of 4 columns)"),
+        (b"claim optimal", b"require 11 1\ncost 1 1\nclaim optimal", "columns, requirement met)"),
+    ],
+)
+def test_the_verdict_says_what_was_proved(
+    program: Path, tmp_path: Path, before: bytes, after: bytes, said: str
+) -> None:
+    data, text = example()
+    text = text.replace(before, after, 1)
+    if b"leaves 3" in text:
+        text = text.replace(b"\n2 0 1 0 0\n", b"\n2 3 1 0 0\n")
+    assert said in sayings(program, tmp_path, data, text)
+
+
+def test_names_in_the_verdict_are_printable(program: Path, tmp_path: Path) -> None:
+    data, text = (each.replace(b"picnic", b"p\x1b[2J\xc3\xbc") for each in example())
+    assert 'errors of "p?[2J??"' in sayings(program, tmp_path, data, text)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +210,7 @@ def test_plain_variations_of_the_data_are_read(program: Path, tmp_path: Path) ->
 def test_checkers_stand_alone() -> None:
     python = (ROOT / "checker" / "checker.py").read_text()
     imported = set(re.findall(r"^(?:import|from) (\w+)", python, re.M))
-    assert imported <= {"gzip", "re", "sys", "zlib", "bisect", "itertools", "math", "pathlib", "types", "numpy"}
+    assert imported <= {"gzip", "io", "re", "sys", "zlib", "bisect", "itertools", "math", "pathlib", "types", "numpy"}
     included = set(re.findall(r"^#include (.+)$", (ROOT / "checker" / "checker.c").read_text(), re.M))
     assert included <= {f"<{name}.h>" for name in ("stdint", "stdio", "stdlib", "string")}
 
@@ -246,9 +289,16 @@ end
         (b"margin 1 1 1", b"margin 1 0 1", "rejected"),
         (b"tree 1 0 -1 -2", b"tree 1 -2", "rejected"),  # the forest has another margin
         (b"tree 1 0 -1 -2", b"tree 0 0 -1 -2", "unsupported"),
+        (b"margin 1 1 1", b"margin 0 0 0", "rejected"),
+        (
+            b'margin 1 1 1\nforest 1 0 weight "w" 1\nprices 1 0\ntree 1 0 -1 -2\n',
+            b'margin 0 0 0\nforest 1 0 weight "w" 1\nprices 1 0\n',
+            "rejected",
+        ),  # no tree: 0 / 0 says nothing
         (b"tree 1 0 -1 -2", b"tree 2199023255553 0 -1 -2", "unsupported"),  # votes beyond 2^41
         (b'weight "w" 1', b'weight "w" 2147483648', "unsupported"),  # weights beyond 2^31
         (b"forest 1 0", b"forest 2147483649 0", "unsupported"),
+        (b"forest 1 0", b"forest 0 0", "unsupported"),  # no price for any shortfall would prove any margin
         (b"prices 1 0", b"prices 4503599627370496 0", "unsupported"),  # costs are twice the price: 2^53
         (b"prices 1 0", b"prices 4503599627370495 0", "verified"),
     ],
@@ -257,3 +307,34 @@ def test_forests(program: Path, tmp_path: Path, before: bytes, after: bytes, ver
     assert before in FOREST
     text = FOREST.replace(before, after)
     assert verdicts(program, tmp_path, b"x,y,w\n1,a,1\n0,b,0\n", text) == verdict
+
+
+def test_squares_at_the_limits(program: Path, sanitized: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No product passes 128 bits before its factors are bounded; UBSan would tell."""
+    monkeypatch.setenv("ASAN_OPTIONS", "detect_leaks=0")
+    huge = 2**53
+    text = "\n".join(
+        ["treeml certificate 2", 'separator ","', "rows 2", 'squared "z" 1', "depth 1", 'test "x" words "1"',
+         'goal 1 weight "w" 1', "claim bound 0", "claims 1", "1 0 0 0 0", "end", ""]
+    )  # fmt: skip
+    for rows, verdict in (
+        (((1, huge, huge - 1), (0, -huge, 1)), "unsupported"),
+        (((1, huge, 0), (0, -huge, 0)), "verified"),  # rows without weight cost nothing
+        (((1, huge, -huge), (0, -huge, 1)), "unsupported"),
+        (((1, 2**25, 1), (0, -(2**25), 1)), "verified"),
+        (((1, 2**26, 1), (0, -(2**26), 1)), "unsupported"),  # the squares add up to 2^53
+    ):
+        data = "x,z,w\n" + "".join(f"{x},{z},{w}\n" for x, z, w in rows)
+        for each in (program, sanitized):
+            assert verdicts(each, tmp_path, data.encode(), text.encode()) == verdict
+
+
+def test_an_unpacked_certificate_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checker = reference()
+    data, text = example()
+    (tmp_path / "data.csv").write_bytes(data)
+    (tmp_path / "proof.cert.gz").write_bytes(gzip.compress(text))
+    arguments = [str(tmp_path / "data.csv"), str(tmp_path / "proof.cert.gz")]
+    assert checker.main(arguments) == 0
+    monkeypatch.setattr(checker, "MANY", len(text) - 1)
+    assert checker.main(arguments) == 2

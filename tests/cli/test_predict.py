@@ -53,6 +53,29 @@ def test_all_columns_stand_beside_the_rows(tree_file: Path, tmp_path: Path) -> N
         assert row["reasons"].endswith(f": {own} of {leaf.rows} training rows like this are {leaf.prediction}")
 
 
+def test_a_reason_tells_of_a_leaf_against_its_majority(tmp_path: Path) -> None:
+    spec = "predict disease cost predict no when yes = 9 cost predict yes when no = 1 minimize mistake_cost"
+    tree = tml.parse(f"{spec} require depth <= 2").solve(HEART).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    lines = run("predict", str(tmp_path / "tree.json"), str(HEART), "--only", "--reasons").stdout
+    assert "are yes, against their majority no, for minimize mistake_cost" in lines
+
+
+def test_a_declared_column_may_lack_values_that_training_had(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("age,y\n20,a\n30,a\n40,b\n50,b\n")
+    new = tmp_path / "new.csv"
+    new.write_text("age\n25\n\n45\n")
+    for declared, answers in (("", None), ("column age : missing separate ", ["a", "b", "b"])):
+        tree = tml.parse(f"predict y {declared}minimize errors require depth <= 1").solve(rows).tree
+        assert tree is not None
+        tree.write(tmp_path / "tree.json")
+        result = run("predict", str(tmp_path / "tree.json"), str(new), "--only")
+        assert (result.stdout.splitlines()[1:] == answers) if answers else "D475" in result.output
+        assert ("or is missing" in str(tree)) == bool(answers)
+
+
 def test_parquet_in_and_out(tree_file: Path, tmp_path: Path) -> None:
     rows, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     pl.read_csv(HEART).drop("disease").write_parquet(rows)
@@ -128,3 +151,27 @@ def test_wrong_calls(tree_file: Path, tmp_path: Path) -> None:
     assert clash.exit_code == 1
     assert "error[D477]" in clash.stderr
     assert run("predict", str(tree_file), str(taken), "--leaf", "--only").exit_code == 0
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_tree_that_tests_dates(tmp_path: Path, ending: str) -> None:
+    rows = pl.DataFrame({"opened": [f"202{year}-0{month}-01" for year in range(4) for month in (2, 7)]})
+    rows = rows.with_columns(pl.Series("y", ["old"] * 4 + ["new"] * 4)).with_columns(pl.col("opened").str.to_date())
+    file = tmp_path / f"rows{ending}"
+    (rows.write_csv if ending == ".csv" else rows.write_parquet)(file)
+    tree = tml.parse("predict y maximize accuracy require depth <= 1").solve(file).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    result = run("predict", str(tmp_path / "tree.json"), str(file), "-o", str(tmp_path / "out.csv"))
+    assert result.exit_code == 0, result.output
+    assert pl.read_csv(tmp_path / "out.csv")["predicted y"].to_list() == rows["y"].to_list()
+
+
+def test_survival_predictions_say_what_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("kind,months,died\n" + "a,3,1\na,4,1\nb,30,1\nb,40,0\n" * 3)
+    tree = tml.parse("predict months observed died minimize survival_loss require depth <= 1").solve(file).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    result = run("predict", str(tmp_path / "tree.json"), str(file), "--only")
+    assert result.output.splitlines()[0] == "relative hazard of months"

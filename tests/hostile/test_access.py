@@ -107,6 +107,14 @@ def test_files_of_a_named_folder_are_not_listed(reader: str, folder: Path) -> No
         assert "victim-name.csv" not in answer.error
 
 
+def test_a_table_outside_the_folder_is_shown_unless_the_spec_is_not_trusted(folder: Path) -> None:
+    rows = folder.parent / "others" / "rows.csv"
+    rows.write_text("age,y\n,a\n40,b\n,a\n")
+    spec = spec_of(folder, "data", str(rows))
+    assert "age" in asked("solve", spec).error
+    assert "age" not in asked("solve", "--untrusted", spec).error
+
+
 @pytest.mark.parametrize("reader", ["include", "data"])
 def test_a_file_of_the_folder_that_is_no_table_and_no_spec_is_not_shown(reader: str, folder: Path) -> None:
     answer = asked("solve", spec_of(folder, reader, "secret.env"))

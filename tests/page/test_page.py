@@ -352,6 +352,23 @@ def test_a_leaf_against_its_majority_and_the_slack_of_requirements(tmp_path: Pat
     assert browser.errors == []
 
 
+def test_a_certified_bound_is_not_shown_as_a_certified_optimum(tmp_path: Path, browser: Browser) -> None:
+    copy(Path(__file__).parents[2] / "examples" / "plain" / "heart.csv", tmp_path)
+    (tmp_path / "spec.tml").write_text('data "heart.csv"\npredict disease\nminimize errors\nrequire depth <= 1\n')
+    kept = tmp_path / "result.json"
+    run("solve", tmp_path / "spec.tml", "-o", kept, "--certificate", tmp_path / "proof.cert.gz", "-q")
+    content = json.loads(kept.read_text())
+    certified = "[...document.querySelectorAll('.fact')].find((each) => each.textContent.startsWith('certified'))"
+    for claim, words, look in (("optimal", "claim, checked in", "good"), ("bound", "claim (a bound), checked in", "")):
+        content["certificate"] |= {"claim": claim, "claims": 1}
+        kept.write_text(json.dumps(content))
+        run("report", kept, "-o", tmp_path / "page.html")
+        browser.open(tmp_path / "page.html", 1400)
+        assert words in browser.run(f"{certified}.textContent")
+        assert browser.run(f"{certified}.lastChild.className") == look
+        assert "errors of" in browser.run(f"{certified}.title")
+
+
 FAN = """data "rows.csv"
 predict y
 binarize color by branches

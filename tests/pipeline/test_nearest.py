@@ -7,13 +7,17 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import treeml as tml
-from treeml.backends.contract import Status
+from treeml.backends import run
+from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.infeasibility import _simplest
+from treeml.backends.planning.plan import Plan
 from treeml.cli.main import treeml
 from treeml.testing.truth import View
 from treeml.testing.worlds import CLASSES, Required, Wanted, Weighted, World, WorldColumn, WorldMeasure
@@ -105,6 +109,27 @@ def test_the_value_equals_that_of_enumerating_every_tree(
         assert backend not in ("oracle", "cpsat")  # these two always find the value
         return
     assert list(found) == expected
+
+
+def test_without_a_proof_it_says_what_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def out_of_time(plan: Plan, *arguments: Any) -> Answer:
+        answer = runs.run(plan, *arguments)
+        if not plan.problem.goals or answer.status is not Status.OPTIMAL:
+            return answer
+        return replace(answer, status=Status.FEASIBLE, stop=Stop.TIME, bounded_goal=0)
+
+    runs = SimpleNamespace(run=run.run)
+    monkeypatch.setattr(run, "run", out_of_time)
+    required = Required(one("errors"), "<=", "0.5")
+    path = tmp_path / "rows.csv"
+    world = replace(WORLD, requirements=(required, SHALLOW))
+    path.write_text(world.table())
+    why = tml.parse(world.text()).why(str(path), nearest=[str(required)], backend="oracle")
+    (least,) = by_looking(required, (SHALLOW,))
+    assert why.nearest[str(required)] is None
+    assert (why.narrowed[str(required)].met, why.narrowed[str(required)].bound) == (least, least)
+    assert why.to_json()["narrowed"] == {str(required): {"met": float(least), "bound": float(least)}}
+    assert f"<= {float(least):g} can be met, and nothing below {float(least):g} can be met" in str(why)
 
 
 def asked(folder: Path, *arguments: str, measure: str = "accuracy", fit: str = "leaves >= 2") -> tuple[int, str, str]:

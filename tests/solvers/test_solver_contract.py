@@ -177,7 +177,7 @@ def test_conflicts_are_named(name: str) -> None:
     few_errors = RequiredSum(
         sum_of_errors, "<=", Fraction(3), lambda sense, limit: (Bound(sum_of_errors, sense, limit, "beside"),)
     )
-    assert nearest(get(name), problem, "few errors", few_errors, Limits()) == (8,)
+    assert nearest(get(name), problem, "few errors", few_errors, Limits()).values == (8,)
 
 
 @pytest.mark.parametrize("name", SOLVERS)

@@ -165,31 +165,42 @@ class RequiredSum:
     bounds_at: Callable[[str, Fraction], tuple[Bound, ...]]  # the bounds for another sense and limit
 
 
-def nearest(
-    backend: Backend, problem: Problem, name: str, quantity: RequiredSum, limits: Limits
-) -> tuple[Fraction, ...] | None:
-    """Limits with which this requirement could be met together with the others, the closest to its own limit first.
+@dataclass(frozen=True, slots=True)
+class NearestLimits:
+    """Limits with which a requirement could be met together with the others, the closest to its own limit first.
 
-    There is one such limit; an equation may have one below and one above. The result is empty if the other
-    requirements conflict by themselves, and None if time ran out before a proof or no closest value exists.
+    There is one such limit; an equation may have one below and one above. There is none if the other requirements
+    conflict by themselves, and `values` is None if time ran out before a proof or no closest value exists. Of one that
+    is not an equation, `met` may still be known, a limit that some tree keeps, and `bound`: no nearer one can be kept.
     """
+
+    values: tuple[Fraction, ...] | None
+    met: Fraction | None = None
+    bound: Fraction | None = None
+
+
+def nearest(backend: Backend, problem: Problem, name: str, quantity: RequiredSum, limits: Limits) -> NearestLimits:
+    """How far this requirement would have to give, the others kept."""
     others = tuple(bound for bound in problem.bounds if bound.name != name)
     found: list[tuple[Fraction, Fraction]] = []
-    is_known = True
+    unknown: NearestLimits | None = None
     for sense in ("<=", ">=") if quantity.sense == "=" else (quantity.sense,):
         # For an equation: the least value at or above the limit, and the greatest at or below it.
         beyond = quantity.bounds_at({"<=": ">=", ">=": "<="}[sense], quantity.limit) if quantity.sense == "=" else ()
         value = _extreme(backend, problem.asking((), (*others, *beyond)), quantity, sense, limits)
         if isinstance(value, Fraction):
             found.append((abs(value - quantity.limit), value))
-        is_known &= value is not Status.UNKNOWN
-    return tuple(value for _, value in sorted(set(found))) if found or is_known else None
+        elif isinstance(value, NearestLimits):
+            unknown = value
+    if found or unknown is None:
+        return NearestLimits(tuple(value for _, value in sorted(set(found))))
+    return NearestLimits(None) if quantity.sense == "=" else unknown
 
 
 def _extreme(
     backend: Backend, problem: Problem, quantity: RequiredSum, sense: str, limits: Limits
-) -> Fraction | Status:
-    """The least (for >=: the greatest) value over all trees, or INFEASIBLE, or UNKNOWN."""
+) -> Fraction | Status | NearestLimits:
+    """The least (for >=: the greatest) value over all trees, or INFEASIBLE, or what is known of it without a proof."""
     # imported here: start-up time
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
@@ -198,11 +209,18 @@ def _extreme(
     goal = Goal(Sum(tuple((sign * factor, term) for factor, term in total.parts), sign * total.constant))
     planned = plan(problem.asking((goal,), problem.bounds), backend, limits.options)
     if not isinstance(planned, Plan):
-        return _by_halves(backend, problem, quantity, sense, limits)
+        halved = _by_halves(backend, problem, quantity, sense, limits)
+        return NearestLimits(None) if halved is Status.UNKNOWN else halved
     answer = run(planned, limits)
     if answer.status is Status.OPTIMAL and answer.objective:
         return sign * answer.objective[0]
-    return Status.INFEASIBLE if answer.status is Status.INFEASIBLE else Status.UNKNOWN
+    if answer.status is Status.INFEASIBLE:
+        return Status.INFEASIBLE
+    met = sign * answer.objective[0] if answer.objective else None
+    bound = None if answer.bound is None else sign * answer.bound
+    if bound is not None and sign * (bound - quantity.limit) <= 0:
+        bound = None  # that the limit itself cannot be kept is known already
+    return NearestLimits(None, met, bound)
 
 
 def _by_halves(

@@ -43,6 +43,7 @@ class Family:
     noun: str  # "a way to binarize"
     methods: Mapping[str, tuple[MethodRule, ...]]
     foreign: Mapping[str, str]  # names of other tools -> the method meant
+    besides: str = ""  # what can be written instead of a method, for the help
 
 
 _MOST = Fraction(2**31 - 1)
@@ -71,6 +72,7 @@ FAMILIES: Mapping[str, Family] = {
             "onehot": "levels", "one_hot": "levels", "dummies": "levels", "categories": "levels", "sets": "subsets",
             "multiway": "branches", "kway": "branches",
         },
+        "; or name the cuts: `binarize age at 20, 30, 40`",
     ),
     "ensemble": Family(
         "way to combine trees",
@@ -152,7 +154,7 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
             "N207",
             f"no {family.noun} is called `{call.name}`",
             (call.name_span or call.span, f"did you mean `{near}`?" if near else f"unknown to `{statement}`"),
-            help=f"write {enumerated(map(str, _signatures(family)), 'or')}",
+            help=f"write {enumerated(map(str, _signatures(family)), 'or')}{family.besides}",
         )
         return None
     _refuse_given(call, scope)

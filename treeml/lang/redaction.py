@@ -1,8 +1,9 @@
 """A mistake in a file that the spec names -> the same mistake without the content of the file.
 
 A spec can name any file as its data or its start, and a message about a wrong file would show its first line. If the
-file lies outside the folder of the spec, does not have the ending of a table, or the spec is not trusted, the message
-uses the general text of the catalogue and quotes nothing from the file.
+spec is not trusted, or if the name of the file does not say that it is a table, the message uses the general text of
+the catalogue and quotes nothing from the file. Outside the folder of the spec, where tables commonly lie, only endings
+that nothing but tables have say so.
 """
 
 from __future__ import annotations
@@ -19,10 +20,8 @@ from treeml.system.confinement import lies_in
 
 # The titles of these name the file, its size and what is missing, but nothing from its content.
 _WITHOUT_CONTENT = frozenset({"D400", "D401", "D403", "D405", "D411", "D412", "D413", "A801"})
-_TABLES = (
-    *(".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".names", ".test", ".all", ".parquet", ".pq"),
-    *(".libsvm", ".svm", ".svmlight", ".arff", ".gz", ".zip", ".xlsx"),
-)
+_NOTHING_BUT_TABLES = (".csv", ".tsv", ".parquet", ".pq", ".arff", ".libsvm", ".svmlight", ".xlsx")
+_TABLES = (*_NOTHING_BUT_TABLES, ".tab", ".txt", ".dat", ".data", ".names", ".test", ".all", ".svm", ".gz", ".zip")
 
 
 class UnreadError(DataError):
@@ -51,34 +50,46 @@ def _redacted(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
     except UnreadError:
         raise
     except DataError as error:
-        reason = _reason(spec, None if named is None else spec.folder / named, is_table)
-        if not reason:
+        path = None if named is None else spec.folder / named
+        inside = path is None or _lies_inside(path, spec)
+        reason = _reason(spec, path, inside, is_table)
+        if not reason and inside:
             raise
-        raise type(error)([_without_content(each, reason) for each in error.diagnostics]) from None
+        shown = (_without_content(each, reason) if reason else _without_neighbours(each) for each in error.diagnostics)
+        # Without content, mistakes in several columns read alike.
+        raise type(error)(list(dict.fromkeys(shown))) from None
 
 
-def _reason(spec: Spec, path: Path | None, is_table: bool) -> str:
+def _lies_inside(path: Path, spec: Spec) -> bool:
+    try:
+        return lies_in(path, spec.folder)
+    except (OSError, ValueError):  # not a valid path, which the message says
+        return True
+
+
+def _reason(spec: Spec, path: Path | None, inside: bool, is_table: bool) -> str:
     """Why the content is not shown; "" if it may be shown."""
     if spec.untrusted:
         return "the specification is not trusted"
     if path is None:
         return ""
-    try:
-        inside = lies_in(path, spec.folder)
-    except (OSError, ValueError):  # not a valid path, which the message says
-        inside = True
-    if not inside:
+    if not inside and not (is_table and path.suffix in _NOTHING_BUT_TABLES):
         return f"{path.name} lies outside the folder of the specification"
     if is_table and path.suffix not in _TABLES and (path.suffix or path.name.startswith(".")):
         return f"{path.name} does not have the ending of a table"
     return ""
 
 
+def _without_neighbours(diagnostic: Diagnostic) -> Diagnostic:
+    """The same, without a list of other files of the folder."""
+    return replace(diagnostic, helps=()) if diagnostic.code in _WITHOUT_CONTENT else diagnostic
+
+
 def _without_content(diagnostic: Diagnostic, reason: str) -> Diagnostic:
     from treeml.lang.codes import CATALOGUE
 
     if diagnostic.code in _WITHOUT_CONTENT:
-        return replace(diagnostic, helps=())  # they may list other files of the folder
+        return _without_neighbours(diagnostic)
     labels = tuple(Label(label.span) for label in diagnostic.labels)
     entry = CATALOGUE.get(diagnostic.code)
     title = diagnostic.title if entry is None else entry.title

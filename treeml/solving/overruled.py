@@ -1,7 +1,8 @@
 """Tree, Dataset -> the tree with a reason at every leaf that predicts against its majority.
 
-Such a leaf is switched to its majority, and the requirements and goals are evaluated again: a requirement that is then
-violated, or else a goal that is then worse, is the reason. A leaf for which neither holds gets no reason.
+Such a leaf is switched to its majority, and the goals and requirements are evaluated again: a goal that is then worse,
+or else a requirement that is then violated, is the reason. A leaf for which neither holds gets no reason. A goal comes
+first because a leaf that is best for the goal does not predict its class for the sake of a requirement.
 """
 
 from __future__ import annotations
@@ -34,24 +35,28 @@ def with_reasons(outcome: TreeOutcome, dataset: Dataset) -> Tree:
 
 
 def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset) -> str:
-    """The requirements that the leaf would violate with its majority, or the first goal that would be worse."""
+    """The first goal that would be worse with the majority, or the requirements that the leaf would violate with it."""
     tree = outcome.tree
     switched_tree = tree.with_leaves({place: replace(tree.leaves[place], prediction=tree.classes[label])})
     numbers = {label_text(each): number for number, each in enumerate(dataset.classes)}
     predicted = outcome.predicted.copy()
     predicted[outcome.leaf == place] = numbers[label_text(tree.classes[label])]
     switched = TreeOutcome(switched_tree, outcome.leaf, predicted)
+    worse = _worse_goal(outcome, switched, dataset)
+    if worse:
+        return worse
     given = dataset.with_given_weights()
     needed = [
         each.text or each.name
         for each in dataset.spec.requirements
         if any(use.measure not in OF_SHAPE for _, use in each.expression.parts) and not is_met(each, given, switched)
     ]
-    if needed:
-        return needed[0] if len(needed) == 1 else f"{needed[0]} and {len(needed) - 1} more"
-    now, then = goal_values(outcome, dataset), goal_values(switched, dataset)
-    for before, after in zip(now, then, strict=True):
+    return f"{needed[0]} and {len(needed) - 1} more" if len(needed) > 1 else "".join(needed)
+
+
+def _worse_goal(outcome: TreeOutcome, switched: TreeOutcome, dataset: Dataset) -> str:
+    """The first goal whose value differs, if the switched tree is worse; "" otherwise."""
+    for before, after in zip(goal_values(outcome, dataset), goal_values(switched, dataset), strict=True):
         if before.value != after.value:
-            is_worse = (after.value > before.value) == (before.sense == "minimize")
-            return before.text if is_worse else ""
+            return before.text if (after.value > before.value) == (before.sense == "minimize") else ""
     return ""

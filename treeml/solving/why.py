@@ -10,8 +10,8 @@ from shlex import quote
 from time import monotonic
 from typing import Any
 
-from treeml.backends.contract import Limits, Status
-from treeml.backends.infeasibility import RequiredSum, planned_answer, shared_time
+from treeml.backends.contract import Deadline, Limits, Status
+from treeml.backends.infeasibility import NearestLimits, RequiredSum, planned_answer, shared_time
 from treeml.backends.infeasibility import nearest as nearest_values
 from treeml.lang.diagnostic import Diagnostic, RefusedError, SpecError
 from treeml.lang.measures import MEASURES
@@ -49,6 +49,7 @@ class Why:
     others: tuple[Requirement, ...] = ()
     is_minimal: bool = False  # each requirement in `conflict` is known to be needed for it
     nearest: Mapping[str, tuple[Fraction, ...] | None] = field(default_factory=dict)
+    narrowed: Mapping[str, NearestLimits] = field(default_factory=dict)  # where `nearest` is None: what is known
     because: Diagnostic | None = None  # if the rows alone show the conflict
     seconds: float = 0.0
 
@@ -68,6 +69,10 @@ class Why:
             "minimal": self.is_minimal,
             "others": [_as_json(requirement) for requirement in self.others],
             "nearest": found,
+            "narrowed": {
+                name: {part: None if v is None else plain(v) for part, v in (("met", each.met), ("bound", each.bound))}
+                for name, each in self.narrowed.items()
+            },
             "seconds": self.seconds,
         }
 
@@ -86,7 +91,8 @@ class Why:
             lines.append(all_needed if self.is_minimal else "some of them may not be needed for the conflict")
         if self.others:
             lines.append("no part is played by " + ", ".join(f"`{_written(other)}`" for other in self.others))
-        lines += [_near(r, self.nearest[r.name]) for r in (*self.conflict, *self.others) if r.name in self.nearest]
+        asked = [r for r in (*self.conflict, *self.others) if r.name in self.nearest]
+        lines += [_near(r, self.narrowed.get(r.name, NearestLimits(self.nearest[r.name]))) for r in asked]
         return "\n".join(lines).rstrip()
 
 
@@ -112,34 +118,35 @@ def why(
         return Why(known, backend.name, seconds=monotonic() - begun)
     ruled_out = impossible(chosen.lowered)
     likely = [ruled_out.name] if ruled_out is not None else list(answer.conflict)
-    left, is_minimal = reduced_conflict(chosen, limits, likely)
+    # Half of the time for the conflict: what is asked besides comes after it.
+    first = replace(limits, deadline=Deadline.after(limits.deadline.left() / 2)) if asked else limits
+    left, is_minimal = reduced_conflict(chosen, first, likely)
     requirements = request.spec.requirements
-    quiet = without_explanations(chosen, limits)
+    near = _nearest_of_all(chosen, asked, without_explanations(chosen, limits))
     return Why(
         Status.INFEASIBLE,
         backend.name,
         tuple(r for r in requirements if r.name in left),
         tuple(r for r in requirements if r.name not in left),
         is_minimal,
-        _nearest_of_all(chosen, asked, quiet),
+        {name: each.values for name, each in near.items()},
+        {name: each for name, each in near.items() if each.values is None},
         None if ruled_out is None else ruled_out.diagnostic,
         monotonic() - begun,
     )
 
 
-def _nearest_of_all(
-    chosen: Chosen, asked: Sequence[Requirement], limits: Limits
-) -> dict[str, tuple[Fraction, ...] | None]:
+def _nearest_of_all(chosen: Chosen, asked: Sequence[Requirement], limits: Limits) -> dict[str, NearestLimits]:
     by_name = {requirement.name: requirement for requirement in asked}
     questions = shared_time(chosen.lowered.problem, list(by_name), limits)
     found = {name: _nearest(chosen, by_name[name], replace(limits, deadline=due)) for name, due in questions}
     return {name: found[name] for name in by_name}
 
 
-def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> tuple[Fraction, ...] | None:
+def _nearest(chosen: Chosen, requirement: Requirement, limits: Limits) -> NearestLimits:
     dataset, problem = chosen.lowered.dataset, chosen.lowered.problem
     if any(MEASURES[use.measure].unit == "truth" for _, use in requirement.expression.parts):
-        return None
+        return NearestLimits(None)
 
     def bounds_at(sense: str, limit: Fraction) -> tuple[Bound, ...]:
         other = replace(requirement, sense=sense, limit=limit, share_of_rows=False, name=BESIDE)
@@ -216,13 +223,21 @@ def _as_json(requirement: Requirement) -> dict[str, Any]:
     return {"name": requirement.name, "text": requirement.text, "line": line}
 
 
-def _near(requirement: Requirement, values: tuple[Fraction, ...] | None) -> str:
+def _near(requirement: Requirement, found: NearestLimits) -> str:
     head = f"nearest   `{_written(requirement)}`"
+    values, rows = found.values, " rows" if requirement.share_of_rows else ""
     if values is None:
+        known = []
+        if found.met is not None:
+            known.append(f"{requirement.sense} {_safe(found.met, requirement.sense)}{rows} can be met")
+        if found.bound is not None:
+            side = "below" if requirement.sense == "<=" else "above"
+            known.append(f"nothing {side} {_safe(found.bound, requirement.sense)}{rows} can be met")
+        if known:
+            return f"{head}: not known exactly, time did not suffice; {', and '.join(known)}"
         return f"{head}: not known; time did not suffice, or it has no next value"
     if not values:
         return f"{head}: no value helps, the others conflict without it"
-    rows = " rows" if requirement.share_of_rows else ""
     said = " or ".join(f"{requirement.sense} {_safe(value, requirement.sense)}{rows}" for value in values)
     return f"{head} could be {said}, the others kept"
 

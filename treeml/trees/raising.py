@@ -211,7 +211,9 @@ def field_of(dataset: Dataset, name: str) -> Field:
         # Filling in medians does not change the lower median.
         middle = np.sort(column.values)[(len(column.values) - 1) // 2]
         fill = levels[int(middle)] if levels else plain_value(middle)
-    return Field(name, column.type, levels, column.missing is not None, fill)
+    # Rows to come may lack a value that no training row lacks, if the spec says what to do then.
+    may_miss = column.missing is not None or (declared is not None and declared.missing == "separate")
+    return Field(name, column.type, levels, may_miss, fill)
 
 
 @lru_cache(maxsize=1024)

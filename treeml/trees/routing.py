@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.dates import CALENDAR, calendar_numbers, number_of
-from treeml.data.table import Dataset, label_text, unmasked
+from treeml.data.table import Dataset, label_text, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest, fan, sides
 
@@ -289,11 +289,13 @@ def _values(field: Field, raw: Any) -> Values:
         filled = _code(field, field.fill) if field.levels else field.fill
         return Values(field, np.where(missing, filled, values))
     if not field.missing:
-        row = int(np.argmax(missing))
+        row, others = int(np.argmax(missing)) + 1, int(missing.sum()) - 1
+        more = f" and {others:,} more {'row' if others == 1 else 'rows'}" if others else ""
         _refuse(
             "D475",
-            f"`{field.name}` is missing in row {row + 1}",
+            f"`{field.name}` is missing in row {row}{more}",
             "the training data had no missing values there, so the tree does not know where such a row goes",
+            helps=(f"declare it and solve again: `column {quoted(field.name)} : missing separate`",),
         )
     return Values(field, values, missing)
 
@@ -398,5 +400,5 @@ def _listed(names: Any, most: int = 12) -> str:
     return ", ".join(texts[:most]) + (f" and {len(texts) - most} more" if len(texts) > most else "")
 
 
-def _refuse(code: str, title: str, *notes: str) -> NoReturn:
-    raise DataError(Diagnostic(code, title, notes=tuple(notes), place="rows to predict"))
+def _refuse(code: str, title: str, *notes: str, helps: tuple[str, ...] = ()) -> NoReturn:
+    raise DataError(Diagnostic(code, title, notes=tuple(notes), helps=helps, place="rows to predict"))

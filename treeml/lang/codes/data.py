@@ -93,8 +93,10 @@ DATA = (
     CodeEntry(
         "D412",
         "reading took all the time",
-        "`within` counts from the start, and reading the data is a part of it.",
-        "solve within 1 s        # and the file has 10 GB",
+        "`within` counts from the start, and reading the data is a part of it. Of a large CSV or Parquet file, a part"
+        " is read instead, and the tree is that of these rows; this is the message where no part can be read: pipes,"
+        " other formats, `validate`, `list`, `ensemble`, a tree to start from, or specs that are not trusted.",
+        "solve within 1 s        # and the data come from a pipe",
         "Allow more time, or keep the rows and columns that matter.",
     ),
     CodeEntry(
@@ -409,7 +411,7 @@ DATA = (
         "a value is missing in a column that never lacked one in training",
         "In the training data this column was complete, so the tree does not know where such a row goes.",
         'tree.predict([{"age": None}])',
-        "Fill the value in, or train with `missing separate` on data with missing values.",
+        "Fill the value in, or declare `missing separate` (or `missing median`) for the column and train again.",
     ),
     CodeEntry(
         "D476",

@@ -169,7 +169,8 @@ void solve_with_leaves (struct worker *worker, int32_t depth, int64_t leaves, in
     solve_stump (worker, problem, fact);
     return;
   }
-  if (!problem->paired && !worker->model->pairs (worker, problem))
+  if (!problem->paired &&
+      !(worker->path_length ? worker->model->pairs (worker, problem) : pairs_of_root (worker, problem, fact)))
     return;
   problem->paired = 1;
   if (leaves == 3)
@@ -182,7 +183,7 @@ void solve_with_leaves (struct worker *worker, int32_t depth, int64_t leaves, in
   }
   if (worker->path_length == 0)
     publish (worker, problem, depth, fact);
-  if (fact->upper > fact->lower) {
+  if (fact->upper > fact->lower && !worker->completing) {
     const int protect = solver_wipes (solver);
     if (protect)
       cache_enter (solver->cache, &key);

@@ -120,8 +120,25 @@ static int32_t rebuild (struct worker *worker, struct tree *tree, struct subprob
   return node;
 }
 
-/* The tree behind the best fact of the root. Parts that are missing from the cache are solved again; if the search
-   has been stopped, they become leaves, and the tree may be worse than its fact says. */
+/* Rebuilds the tree of a fact. Its lowest levels are not in the cache and are solved again, even if the search has been
+   stopped: that takes no longer than one of its many passes. Only if a pass is slow, they become leaves then. */
+static int32_t rebuild_root (struct worker *worker, struct tree *tree, struct subproblem *problem, int32_t depth) {
+  treeml_solver *solver = worker->solver;
+  struct shared *shared = worker->shared;
+  for (;;) {
+    const int stopped = solver_stopping (solver);
+    worker->completing = stopped && !atomic_load (&shared->is_slow);
+    const int32_t root = rebuild (worker, tree, problem, depth, shared->leaves, &shared->fact);
+    worker->completing = 0;
+    if (stopped || atomic_load (&shared->is_slow) || !solver_stopping (solver))
+      return root;
+    tree_release (&solver->arena, tree); /* stopped in between: once more, without looking at the clock */
+    *tree = (struct tree) {0};
+  }
+}
+
+/* The tree behind the best fact of the root. Parts that are missing from the cache are solved again. If the search has
+   been stopped, parts that took a search become leaves, and the tree may be worse than its fact says. */
 void settle (struct worker *worker, struct subproblem *problem, int32_t depth) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
@@ -130,7 +147,7 @@ void settle (struct worker *worker, struct subproblem *problem, int32_t depth) {
     return;
   shared->pending = 0;
   int64_t value = shared->fact.upper;
-  const int32_t root = rebuild (worker, &tree, problem, depth, shared->leaves, &shared->fact);
+  const int32_t root = rebuild_root (worker, &tree, problem, depth);
   if (root >= 0 && solver_stopping (solver))
     value = minus (tree_finish (solver, worker->leaf, &tree, 0), worker->rows->offset);
   if (root < 0 || value < -shared->slack || value >= shared->tree_value) {
@@ -145,7 +162,8 @@ void settle (struct worker *worker, struct subproblem *problem, int32_t depth) {
   atomic_store (&shared->value, value);
 }
 
-/* Reports a better tree at the root. If the cache can lose its parts, the tree is built at once. */
+/* Reports a better tree at the root. If the cache can lose its parts, or if time could run out while the tree is built,
+   it is built at once. */
 void publish (struct worker *worker, struct subproblem *problem, int32_t depth, const struct fact *fact) {
   treeml_solver *solver = worker->solver;
   struct shared *shared = worker->shared;
@@ -161,7 +179,8 @@ void publish (struct worker *worker, struct subproblem *problem, int32_t depth, 
   const int64_t offset = worker->rows->offset + solver->offset;
   /* A tree that is good enough ends the search, so it must be built before the search is told to stop. */
   const int last = fact->upper + offset < solver->options.enough;
-  if (!solver->options.cache_kind || solver_wipes (solver) || solver_stopping (solver) || last)
+  if (!solver->options.cache_kind || solver_wipes (solver) || atomic_load (&shared->is_slow) ||
+      solver_stopping (solver) || last)
     settle (worker, problem, depth);
   lock_leave (&shared->lock);
   const int64_t value = atomic_load (&shared->value);

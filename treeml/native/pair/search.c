@@ -11,6 +11,8 @@
 #include <string.h>
 
 int poll_search (struct worker *worker) {
+  if (worker->completing)
+    return 0;
   if (solver_stopping (worker->solver))
     return 1;
   if (worker->work < 1000000)
@@ -355,6 +357,23 @@ void search_splits (struct worker *worker, struct subproblem *problem, int32_t d
 
 /* Finds the optimum of the rows of the problem for `depth` if it is below `upper`, otherwise a lower bound that is
    not. */
+static const double seconds_to_complete = 0.2; /* for the tree that was found when the search was stopped */
+
+int pairs_of_root (struct worker *worker, struct subproblem *problem, struct fact *fact) {
+  const double began = clock_seconds ();
+  if (worker->model->pairs (worker, problem)) {
+    atomic_store (&worker->shared->is_slow, clock_seconds () - began > seconds_to_complete);
+    return 1;
+  }
+  const int64_t floor = fact->lower;
+  worker->completing = 1;
+  worker->model->sums (worker, problem);
+  solve_stump (worker, problem, fact);
+  worker->completing = 0;
+  fact->lower = floor; /* deeper trees were not looked at */
+  return 0;
+}
+
 void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fact) {
   treeml_solver *solver = worker->solver;
   const struct options *options = &solver->options;
@@ -388,7 +407,7 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
     solve_stump (worker, problem, fact);
     return;
   }
-  if (!worker->model->pairs (worker, problem))
+  if (!(at_root ? pairs_of_root (worker, problem, fact) : worker->model->pairs (worker, problem)))
     return;
   best_root (worker, problem, fact);
   if (useful == 2) {
@@ -400,7 +419,7 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
   const int32_t paid = paid_depth (worker, useful, smaller (upper, fact->upper));
   if (paid <= 2) { /* the sums of all pairs have settled depth two */
     fact->lower = larger (fact->lower, smaller (fact->upper, 4 * worker->shared->price));
-  } else if (fact->upper > fact->lower) {
+  } else if (fact->upper > fact->lower && !worker->completing) {
     const int protect = solver_wipes (solver);
     const int64_t floor = fact->lower;
     if (protect)

@@ -105,6 +105,7 @@ struct worker {
   int64_t work;      /* work since the last poll */
   int64_t allowance; /* polls until the search pauses; 0 for no pause */
   int first;         /* whether this thread may call the progress function */
+  int completing;    /* whether it completes a tree after the search was stopped, and no longer looks at the clock */
   struct near_work near;
   struct statistics statistics;
   struct archive_entry *archive;
@@ -130,6 +131,7 @@ struct shared {
   int any_depth; /* whether no tree is deeper than whole_depth, so that facts found there hold for all */
   int has_tree;
   int similar;                /* whether the similarity bound holds */
+  atomic_int is_slow;         /* whether a tree cannot be completed in a moment after the search was stopped */
   struct pool *pool;          /* pool of threads, or NULL */
   struct depth_two_table two; /* shared by all threads if there are several */
   struct near_pairs near;

@@ -56,6 +56,9 @@ int32_t useful_depth (const struct worker *, const struct subproblem *, int32_t 
 struct key key_of (struct worker *, const struct subproblem *, int32_t depth);
 void push_path (struct worker *, int32_t test, int yes);
 
+/* The pair sums of the whole problem. If time is over before they are complete, it returns 0, and the fact is the best
+   stump. */
+int pairs_of_root (struct worker *, struct subproblem *, struct fact *);
 /* Searches all splits of an opened problem with at most `leaves` leaves below it, or any number for 0; stores a bound
    for the problem in the fact. */
 void search_splits (struct worker *, struct subproblem *, int32_t depth, int32_t useful, int64_t leaves, int64_t upper,

@@ -27,7 +27,7 @@ from treeml.solving.certificates.check import Checked, Verdict, check_text
 from treeml.solving.certificates.describe import LIMIT, amount_of, describe
 from treeml.solving.certificates.forest import PricedForest, priced_forest
 from treeml.solving.certificates.multiplier import best_multiplier
-from treeml.solving.certificates.points import closing_claims, covers
+from treeml.solving.certificates.points import closing_claims, covers, with_single_tests
 from treeml.solving.certificates.statement import Amount, Statement
 from treeml.solving.request import Request
 from treeml.system.writing import replace_file
@@ -192,9 +192,10 @@ class _Proof:
         if claims.bound >= needed:
             return self._finished(statement, claims, objective, objective)
         if statement.require is not None and covers(statement):
-            closed = closing_claims(statement, self.until)
+            single = with_single_tests(statement)
+            closed = closing_claims(single, self.until)
             if closed is not None:
-                return self._finished(replace(statement, factors=(1,), require_factor=0), closed, objective, objective)
+                return self._finished(replace(single, factors=(1,), require_factor=0), closed, objective, objective)
         if len(statement.goals) > 1:
             raise refuse("the tree was not proved optimal, and a bound is covered for one goal only")
         bound = (claims.bound - allowed - 1) // least + 1

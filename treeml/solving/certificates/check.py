@@ -53,22 +53,29 @@ def is_clausal(data: Path) -> bool:
     """Is this a file of clauses, as `sat` writes beside its proofs?"""
     with data.open("rb") as file:
         start = file.read(4096)
-    return data.suffix == ".cnf" or any(line.startswith(b"p cnf ") for line in start.splitlines()[:20])
+    return data.name.endswith((".cnf", ".cnf.gz")) or any(
+        line.startswith(b"p cnf ") for line in start.splitlines()[:20]
+    )
 
 
 def check_clauses(clauses: Path, proof: Path) -> Checked:
-    """The verdict on a proof that no assignment satisfies the clauses (DRUP)."""
-    from treeml.native.rup import check_proof  # imported here: start-up time
+    """The verdict on a proof that no assignment satisfies the clauses (DRUP); both may be packed by gzip."""
+    from treeml.native.rup import Refutation, refute  # imported here: start-up time
 
     begun = perf_counter()
-    fault = check_proof(clauses, proof)
+    try:
+        found, fault = refute(unpacked(clauses), unpacked(proof))
+    except (OSError, EOFError, zlib.error) as error:
+        return Checked(Verdict.UNSUPPORTED, f"{proof.name} or {clauses.name} cannot be read: {error}", 0.0, "none")
     seconds = perf_counter() - begun
-    if fault is None:
+    if found is Refutation.PROVED:
         return Checked(Verdict.VERIFIED, f"no assignment satisfies {clauses.name}", seconds, "RUP")
-    return Checked(Verdict.REJECTED, fault, seconds, "RUP")
+    verdict = Verdict.REJECTED if found is Refutation.WRONG else Verdict.UNSUPPORTED
+    return Checked(verdict, fault, seconds, "RUP")
 
 
 def unpacked(certificate: Path) -> bytes:
+    """What a file holds, packed by gzip or not."""
     with certificate.open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
     with gzip.open(certificate) if packed else certificate.open("rb") as content:

@@ -190,8 +190,10 @@ def _cut_family(
     is_known = np.array([cell in known for cell in column])
     if (place[is_known] != codes[is_known]).any() or (codes[~is_known] >= 0).any():
         raise refuse(f"the cuts of `{feature.name}` do not follow from the numbers in the file")
-    line = f"test {quoted(feature.name)} cuts {' '.join(repr(cut) for cut in cuts)}{' missing' if missing_yes else ''}"
-    return TestFamily(line, place, len(cuts), tuple(tests))
+    start, end = f"test {quoted(feature.name)} cuts", " missing" if missing_yes else ""
+    line = f"{start} {' '.join(map(repr, cuts))}{end}"
+    alone = tuple(f"{start} {cut!r}{end}" for cut in cuts)
+    return TestFamily(line, place, len(cuts), tuple(tests), cut_lines=alone)
 
 
 # Costs.

@@ -49,6 +49,15 @@ class TestFamily:
     tests: tuple[int, ...]  # of the problem, in the order of the cuts
     is_swapped: bool = False  # is the yes side the no side of the problem's test?
     others: tuple[tuple[int, bool], ...] = ()  # tests that split every row as this one does, or the other way around
+    cut_lines: tuple[str, ...] = ()  # of every cut alone
+
+    def single(self) -> Iterator[TestFamily]:
+        """Every cut as a family of its own."""
+        if self.cuts == 1:
+            yield self
+            return
+        for cut, (line, test) in enumerate(zip(self.cut_lines, self.tests, strict=True)):
+            yield TestFamily(line, np.where(self.place <= cut, 0, 1), 1, (test,))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -114,7 +114,8 @@ def _certified(record: Record) -> str:
     made = record.get("certificate")
     if made is None:
         return str(record.get("certificate_refused", ""))
-    return f"{made['claim']} by {made['claims']} claims, checked in {made['checked']['seconds']:.2f} s"
+    many = "1 claim" if made["claims"] == 1 else f"{made['claims']:,} claims"
+    return f"{made['claim']} by {many}, checked in {made['checked']['seconds']:.2f} s"
 
 
 def _reason(record: Record) -> str:

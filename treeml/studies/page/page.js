@@ -288,7 +288,13 @@
     for (const [name, value] of means) line.append(fact(name === "mse" ? "mean squared error" : name.replace(/_/g, " "), readable(value)));
     if (result.bound !== null && result.status === "feasible") line.append(fact("bound", readable(result.bound)));
     if (tree) line.append(fact("verified", result.verified ? "yes, recomputed from the rows" : "NO", result.verified ? "good" : "bad"));
-    if (result.certificate) line.append(fact("certified", `by ${result.certificate.claims === 1 ? "1 claim" : `${result.certificate.claims} claims`}, checked in ${seconds(result.certificate.checked.seconds)} s`, "good"));
+    const proof = result.certificate;
+    if (proof) {
+      const what = { bound: " (a bound)", infeasible: " (no tree exists)" }[proof.claim] ?? "";
+      const shown = fact("certified", `by ${proof.claims === 1 ? "1 claim" : `${proof.claims.toLocaleString("en")} claims`}${what}, checked in ${seconds(proof.checked.seconds)} s`, proof.claim === "bound" ? "" : "good");
+      shown.title = proof.checked.why;
+      line.append(shown);
+    }
     line.append(fact("back-end", `${result.backend}, ${seconds(result.seconds)} s`));
     if (result.requirements && result.requirements.length) {
       const exact = about.requirements || [];
