@@ -135,6 +135,19 @@ def test_check_with_data_finds_what_check_without_cannot(spec: Path) -> None:
     assert "error[D402]" in result.stderr
 
 
+def test_fixes_repair_mistakes_of_meaning_too(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.tml"
+    spec.write_text('data "x.csv"\npredict y is "on"\nmaximize recall\nrequire dept <= 3\nrequire accuracy >= 90\n')
+    result = run("check", "--fix", str(spec))
+    assert result.exit_code == 0, result.output
+    assert "repaired 3 mistakes" in result.output
+    assert spec.read_text().splitlines()[2:] == [
+        'maximize recall("on")',
+        "require depth <= 3",
+        "require accuracy >= 90%",
+    ]
+
+
 def test_check_fix_repairs_what_is_safe(spec: Path) -> None:
     spec.write_text(SPEC.replace("require small", "requires small").replace("<= 2", "== 2"))
     result = run("check", "--fix", str(spec))

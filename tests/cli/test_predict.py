@@ -151,3 +151,27 @@ def test_wrong_calls(tree_file: Path, tmp_path: Path) -> None:
     assert clash.exit_code == 1
     assert "error[D477]" in clash.stderr
     assert run("predict", str(tree_file), str(taken), "--leaf", "--only").exit_code == 0
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_tree_that_tests_dates(tmp_path: Path, ending: str) -> None:
+    rows = pl.DataFrame({"opened": [f"202{year}-0{month}-01" for year in range(4) for month in (2, 7)]})
+    rows = rows.with_columns(pl.Series("y", ["old"] * 4 + ["new"] * 4)).with_columns(pl.col("opened").str.to_date())
+    file = tmp_path / f"rows{ending}"
+    (rows.write_csv if ending == ".csv" else rows.write_parquet)(file)
+    tree = tml.parse("predict y maximize accuracy require depth <= 1").solve(file).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    result = run("predict", str(tmp_path / "tree.json"), str(file), "-o", str(tmp_path / "out.csv"))
+    assert result.exit_code == 0, result.output
+    assert pl.read_csv(tmp_path / "out.csv")["predicted y"].to_list() == rows["y"].to_list()
+
+
+def test_survival_predictions_say_what_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("kind,months,died\n" + "a,3,1\na,4,1\nb,30,1\nb,40,0\n" * 3)
+    tree = tml.parse("predict months observed died minimize survival_loss require depth <= 1").solve(file).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    result = run("predict", str(tmp_path / "tree.json"), str(file), "--only")
+    assert result.output.splitlines()[0] == "relative hazard of months"

@@ -203,3 +203,13 @@ def test_a_page_of_different_problems_is_warned_about(spec: Path, tmp_path: Path
     assert run("compare", spec, "--with", "native", "-o", foreign, "--resume").exit_code == 0
     assert run("solve", spec, "-o", result).exit_code == 0
     assert "warning[D499]" in run("report", result, same, "-o", page).stderr
+
+
+def test_the_chosen_tree_is_validated_as_the_spec_asks(spec: Path, rows: pl.DataFrame) -> None:
+    rows[:30].write_csv(spec.with_name("other.csv"))
+    spec.write_text(f'{spec.read_text()} validate on "other.csv"')
+    result = run("tune", spec, "--depth", "1, 2", "--folds", 3)
+    assert result.exit_code == 0, result.output
+    assert "validated by other.csv" in result.output
+    spec.write_text(spec.read_text().replace('on "other.csv"', "by folds(3)"))
+    assert "validated by" not in run("tune", spec, "--depth", "1, 2").output

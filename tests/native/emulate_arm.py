@@ -74,16 +74,28 @@ def count_instructions(folder: Path, emulator: tuple[str, ...]) -> bool:
     source = ROOT / "tests/native/count_instructions.c"
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", source, "-o", plugin], check=True)
 
-    def executed(kernel: int, bits: int, times: int) -> int:
-        command = [*emulator, "-plugin", plugin, folder / "compare_kernels", str(kernel), str(bits), str(times)]
-        return int(subprocess.run(command, check=True, capture_output=True, text=True).stderr)
+    def executed(*command: object) -> int:
+        """How many a program needs for one more time, which is its last argument."""
+
+        def counted(times: int) -> int:
+            whole = [*emulator, "-plugin", str(plugin), *map(str, command), str(times)]
+            return int(subprocess.run(whole, check=True, capture_output=True, text=True).stderr)
+
+        return (counted(6) - counted(1)) // 5
 
     enough = True
     print("instructions of one depth-two pass over 2,000 rows and 128 tests")
     for bits in (16, 32, 64):
-        portable, neon = ((executed(kernel, bits, 6) - executed(kernel, bits, 1)) // 5 for kernel in (PORTABLE, NEON))
+        portable, neon = (executed(folder / "compare_kernels", kernel, bits) for kernel in (PORTABLE, NEON))
         print(f"  lanes of {bits} bits: portable {portable:,}, NEON {neon:,}, {portable / neon:.2f} times fewer")
         enough &= portable >= LEAST_RATIO * neon
+    program = folder / "count_sve2"
+    compiler = ("aarch64-linux-gnu-gcc", "-O3", "-march=armv9-a", "-Wall", "-Wextra", "-Werror")
+    subprocess.run([*compiler, ROOT / "tests/native/count_sve2.c", "-o", program], check=True)
+    # The wider registers exist in no processor with SVE2 that can be bought; docs/installing.md has the figures.
+    for cpu in ("max,sve128=on,sve256=off,sve512=off", "max,sve256=on,sve512=off"):
+        neon, sve2 = (executed("-cpu", cpu, program, kind) for kind in ("neon", "sve2"))
+        print(f"  its inner loop with {cpu}: NEON {neon:,}, SVE2 {sve2:,}, {neon / sve2:.2f} times fewer")
     return enough
 
 

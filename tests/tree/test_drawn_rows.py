@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import xml.etree.ElementTree as ElementTree
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -367,3 +368,18 @@ def corners(rect: ElementTree.Element) -> tuple[float, float, float, float]:
 def inside(part: tuple[float, ...], whole: tuple[float, ...]) -> bool:
     begins = all(one >= other - 0.2 for one, other in zip(part[:2], whole[:2], strict=True))
     return begins and all(one <= other + 0.2 for one, other in zip(part[2:], whole[2:], strict=True))
+
+
+def test_show_does_not_replace_the_file_that_it_shows(folder: Path) -> None:
+    before = (folder / "tree.json").read_bytes()
+    result = shown(folder, "--as", "json", "-o", str(folder / "tree.json"))
+    assert result.exit_code == 2
+    assert "would be replaced" in result.output
+    assert (folder / "tree.json").read_bytes() == before
+
+
+def test_the_weight_of_rows_is_named_beside_their_number() -> None:
+    leaf = TreeLeaf("a", 3, (2, 1), (Fraction(1, 2), Fraction(4)))
+    assert str(Tree(leaf, "classes", "y", ("a", "b"))) == (
+        "y = a  [3 rows, weight 4.5: b 88.9%, a 11.1%; against its majority b]"
+    )

@@ -16,7 +16,6 @@ from treeml.cli.options import (
     untrusted_option,
 )
 from treeml.cli.output import Printer, counted, say, write_file
-from treeml.lang.diagnostic import SpecError
 from treeml.lang.source import Source
 from treeml.lang.source_file import STANDARD_INPUT, read
 from treeml.solving.checking import check_with_data
@@ -45,20 +44,17 @@ def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, 
 def _repair(spec: Path, out: Printer) -> None:
     """Apply the safe fixes until none is left: one mistake can hide another."""
     # imported here: start-up time
-    from treeml.lang.parse import parse
+    from treeml.lang.check import check_source
     from treeml.lang.render import apply_fixes
 
     source, repaired = read(spec, is_untrusted()), 0
     while True:
-        try:
-            parse(source)
+        mistakes = [found for found in check_source(source, untrusted=is_untrusted())[1] if found.is_error]
+        text = apply_fixes(source, mistakes)
+        if text == source.text:
             break
-        except SpecError as error:
-            text = apply_fixes(source, error.diagnostics)
-            if text == source.text:
-                break
-            repaired += sum(bool(diagnostic.fix) for diagnostic in error.diagnostics)
-            source = Source(source.name, text, source.path)
+        repaired += sum(any(fix.span.source == source for fix in found.fix) for found in mistakes)
+        source = Source(source.name, text, source.path)
     if repaired:
         write_file(spec, source.text)
         if not out.quiet:

@@ -66,12 +66,21 @@ def command(
         rows = None if data is None else read_rows(model, data)
         written = export(model, form, row=_row(row, model) if row else None, data=rows, sideways=sideways)
         if output is not None:
+            _refuse_to_replace(file, output, form)
             write_file(output, written if isinstance(written, bytes) else written.rstrip("\n") + "\n")
         elif isinstance(written, bytes):
             raise click.UsageError(f"{form} is not text: name a file, such as -o tree{get(form).endings[0]}")
         else:
             _refuse_control_characters(written, form)
             say(written.rstrip("\n"))
+
+
+def _refuse_to_replace(file: Path, output: Path, form: str) -> None:
+    """A result holds more than its tree."""
+    if output.exists() and file.resolve() == output.resolve():
+        raise click.UsageError(
+            f"-o {output} is the file that is shown, and would be replaced: name another, such as -o tree.{form}"
+        )
 
 
 def _row(given: tuple[str, ...], model: Tree | Forest) -> dict[str, str | None]:

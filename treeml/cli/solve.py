@@ -21,7 +21,7 @@ from treeml.cli.options import (
     spec_argument,
     untrusted_option,
 )
-from treeml.cli.output import Printer, write_file
+from treeml.cli.output import Printer, say, write_file
 from treeml.lang.display import json_text
 from treeml.lang.source_file import STANDARD_INPUT
 from treeml.solving.options import RunOptions
@@ -70,6 +70,8 @@ def command(
             )
         out.warnings(result.warnings)
         if certificate is not None:
+            if out.shows_progress and sys.stderr.isatty():
+                say("certifying: the answer is proved once more, in a form that can be checked", err=True)
             result = _certified(result, certificate)
         if output is not None:
             kept = {

@@ -228,7 +228,7 @@ def _code_actions(ls: TreemlServer, params: lsp.CodeActionParams) -> list[lsp.Co
         if span is not None and not (span.start <= end and start <= span.end):
             continue
         about = [_diagnostic(each, analysis, uri)]
-        found += [_code_action(action, about, uri) for action in actions(each)]
+        found += [_code_action(action, about, analysis, uri) for action in actions(each)]
     return found
 
 
@@ -315,13 +315,19 @@ def _diagnostic(found: Diagnostic, analysis: Analysis, uri: str) -> lsp.Diagnost
     )
 
 
-def _code_action(action: Action, about: list[lsp.Diagnostic], uri: str) -> lsp.CodeAction:
+def _code_action(action: Action, about: list[lsp.Diagnostic], analysis: Analysis, uri: str) -> lsp.CodeAction:
     if not action.edits:
         command = lsp.Command(title="Explain", command=EXPLAIN, arguments=[action.code])
         return lsp.CodeAction(f"{action.title} ({action.code})", lsp.CodeActionKind.QuickFix, about, command=command)
-    edit = lsp.WorkspaceEdit(changes={uri: _edits(action.edits)})
+    changes: dict[str, list[lsp.TextEdit]] = {}
+    for fix in action.edits:  # which may be in a file that this one includes
+        changes.setdefault(_location(fix.span, analysis, uri).uri, []).extend(_edits([fix]))
     return lsp.CodeAction(
-        action.title, lsp.CodeActionKind.QuickFix, about, is_preferred=action.is_preferred or None, edit=edit
+        action.title,
+        lsp.CodeActionKind.QuickFix,
+        about,
+        is_preferred=action.is_preferred or None,
+        edit=lsp.WorkspaceEdit(changes=changes),
     )
 
 

@@ -190,9 +190,14 @@ def _missing(measure: Measure, parameter: Parameter, call: Call, findings: Findi
         f"`{measure.name}` does not say {what}",
         (call.span, f"write `{whole}`" if known else "needs an argument"),
         note=f"the class in `predict ... is {findings.positive}`, or any other" if known else (),
-        help=() if known else f"write `{whole}`",
+        help=() if known else f"write `{whole}`" + _for_a_class(parameter, findings.positive),
         fix=(Fix(span, whole),) if known and span is not None else (),
     )
+
+
+def _for_a_class(parameter: Parameter, positive: str) -> str:
+    """The class in an example is one of the target only if the spec names one."""
+    return ', with one of the classes for "yes"' if parameter.kind == "class" and not positive else ""
 
 
 def _value(

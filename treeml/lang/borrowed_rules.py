@@ -106,7 +106,7 @@ RULES = (
         note='one class counts more by `weight class "ill" = 5`',
     ),
     _rule(
-        r"fairness_type\s*=?\s*[\"']\w+[\"']",
+        r"fairness_type\s*[:=]?\s*[\"']?\w+[\"']?",
         "fairness is a requirement on a gap between groups",
         "require parity_gap(sex) <= 10%",
         exact=False,
@@ -116,6 +116,31 @@ RULES = (
         rf"fairness_bound{_GIVEN}",
         "fairness is a requirement on a gap between groups",
         "require parity_gap(sex) <= {n}",
+        exact=False,
+    ),
+    _rule(
+        r"obj_mode\s*[:=]?\s*[\"']?balance[\"']?",
+        "balanced classes are a goal of their own",
+        "maximize balanced_accuracy",
+        exact=False,
+    ),
+    _rule(
+        r"(?:optimization_task|optimi[sz]e|objective)\s*[:=]?\s*[\"']?f1[-_ ]?score[\"']?",
+        "the harmonic mean of precision and recall is `f1` of a class",
+        'maximize f1("yes")',
+        exact=False,
+    ),
+    _rule(
+        r"(?:optimization_task|optimi[sz]e|objective)\s*[:=]?\s*[\"']?cost[-_]complex[-_]accuracy[\"']?",
+        "the price of a leaf is part of the goal",
+        "minimize error_rate + 0.01 * leaves",
+        exact=False,
+    ),
+    _rule(rf"max_errors?{_GIVEN}", "the number of errors is bounded by a requirement", "require errors <= {n}"),
+    _rule(
+        rf"rashomon_bound(?:_multiplier|_adder)?{_GIVEN}",
+        "good trees are listed up to a distance from the best",
+        "list trees within 5% of best",
         exact=False,
     ),
     _rule(
@@ -172,6 +197,15 @@ RULES = (
         r"(?:output|print|show)\s*[\[(].*", "what is printed is named by `report`", "report tree, measures", exact=False
     ),
     _rule(
+        r"\w+\s*=\s*[\w.]+\(.*\b(?:max_depth|depth|depth_budget)\s*=\s*(?P<n>\d+).*\)",
+        "this is Python, and a .tml file holds statements",
+        "predict disease",
+        "maximize accuracy",
+        "require depth <= {n}",
+        exact=False,
+        note="from Python: `treeml.parse(text).solve(frame)`, or the estimators of `treeml.sklearn`",
+    ),
+    _rule(
         r"\w+\s*=\s*[\w.]+\(.*\)|import\s+\w+.*|from\s+\w+\s+import.*|\w+\.fit\(.*\)",
         "this is Python, and a .tml file holds statements",
         "predict disease",
@@ -224,6 +258,10 @@ RULES = (
         note="or all of them but some: `features all except id, name`",
     ),
     _rule(rf"(?P<c>(?:{_MEASURED})\b(?:\([^()]*\))?\s*(?:<=|>=|=|<|>)\s*[^<>=]+)", _REQUIRE, "require {c}"),
+    _rule(rf"(?:require\s+)?monoton\w*\s*\(\s*{_NAME}\s*,\s*[\"']?(?:\+1?|up|1)[\"']?\s*\)",
+          "the direction is a word", "require monotone({names}, increasing)"),
+    _rule(rf"(?:require\s+)?monoton\w*\s*\(\s*{_NAME}\s*,\s*[\"']?(?:-1?|down)[\"']?\s*\)",
+          "the direction is a word", "require monotone({names}, decreasing)"),
     _rule(rf"(?P<c>(?:{_TRUE_OR_FALSE})\s*\(.*\))", _REQUIRE, "require {c}"),
     _rule(
         r"list\s+(?:the\s+)?(?:(?:top|best|first)\s+)?(?P<n>\d[\d_]*)(?:\s+(?:best|top|first|good))?(?:\s+trees)?",
@@ -325,5 +363,7 @@ RULES = (
     _rule(r"(?:require\s+)?at\s+least\s+(?P<n>[\d.]+)\s+(?P<m>leaves|splits)", "at least is written `>=`",
           "require {m} >= {n}"),
     _rule(r"(?:require\s+)?at\s+least\s+(?P<n>[\d.]+)\s+(?:rows|samples|instances)\s+(?:in|per)\s+(?:a|each|every)?\s*leaf",
+          "the rows in a leaf are `support`", "require support >= {n}"),
+    _rule(r"(?:require\s+)?(?:each|every)\s+leaf\s+(?:has\s+)?(?:>=|at\s+least)\s*(?P<n>[\d.]+)(?:\s+(?:rows|samples))?",
           "the rows in a leaf are `support`", "require support >= {n}"),
 )  # fmt: skip

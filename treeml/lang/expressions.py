@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from treeml.lang.arguments import argument_values, signature
+from treeml.lang.diagnostic import Fix
 from treeml.lang.findings import Findings
 from treeml.lang.measures import BUILT_IN, MEASURES, load_failure
 from treeml.lang.params import Params
 from treeml.lang.quantities import Quantity, decimal, enumerated, quantity
 from treeml.lang.source import Span
 from treeml.lang.spec import Linear, Use
-from treeml.lang.suggest import suggest
+from treeml.lang.suggest import nearest, suggest
 from treeml.lang.syntax import Binary, Call, Expression, Name, Negate, Number, Relation, String
 
 NOTHING = Quantity(Fraction(0))
@@ -258,7 +259,13 @@ def unknown_measure(name: str, place: Span | None, scope: Scope) -> None:
         help=f"to name a number, declare it: `param {name} = 0.01`"
         if priced
         else _HELPS.get(name.casefold(), "`treeml explain measures` lists all of them"),
+        fix=(Fix(place, near),) if near is not None and place is not None and _is_typing_mistake(name, near) else (),
     )
+
+
+def _is_typing_mistake(name: str, near: str) -> bool:
+    """Is it a measure with a letter or two wrong? A word of another tool may mean something else."""
+    return near in MEASURES and not MEASURES[near].parameters and nearest(name, MEASURES) == near
 
 
 _COUNTED = {

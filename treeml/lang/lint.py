@@ -166,7 +166,7 @@ def _idle_costs(
                 "L708",
                 f"the {'gains' if is_gain else 'costs'} of {noun} are stated, but `{measure}` is not used",
                 (stated[0].span, "changes nothing"),
-                help=f"add it to the objective: `{'maximize' if is_gain else 'minimize'} {measure}`",
+                help=_goal_with(measure, goals, bool(mistakes)),
             )
     if "test_cost" in used and not tests:
         findings.warning(
@@ -175,6 +175,20 @@ def _idle_costs(
             (used["test_cost"].span, "always 0"),
             help="state what a column costs: `cost test insulin = 12`",
         )
+
+
+def _goal_with(measure: str, goals: Sequence[CheckedGoal], has_mistakes: bool) -> str:
+    """A goal that uses the stated costs. Costs of tests alone would be least without any test."""
+    if measure == "gain":
+        return "make it the goal: `maximize gain`"
+    is_cost = bool(goals) and any(use.measure in ("mistake_cost", "test_cost") for _, use in goals[0].expression.parts)
+    if is_cost and goals[0].sense == "minimize":
+        return f"add it to the goal: `{goals[0].text} + {measure}`"
+    if measure == "mistake_cost":
+        return "make it the goal: `minimize mistake_cost`"
+    other = "mistake_cost" if has_mistakes else "10 * errors"
+    worth = "" if has_mistakes else ", where an error is worth 10"
+    return f"add it to a goal: `minimize {other} + test_cost`{worth}"
 
 
 def _unguarded_columns(

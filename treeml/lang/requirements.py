@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 
+from treeml.lang.diagnostic import Fix
 from treeml.lang.expressions import MeasureSum, Scope, evaluate
 from treeml.lang.measures import MEASURES
 from treeml.lang.quantities import Quantity, decimal, percent
@@ -229,7 +230,10 @@ def _unit_help(bound: RequirementBound, use: Use) -> tuple[str, ...]:
     if limit.unit == "%" and use.measure == "leaf_errors":
         return (f"for a share write `purity {FLIPPED[sense]} {percent(1 - limit.value)}`",)
     if limit.unit == "%" and use.measure == "leaf_weight":
-        return (f"for a share of the rows write `support {sense} {limit}`",)
+        return (
+            f"for a share of the rows, whatever they weigh, write `support {sense} {limit}`",
+            f"or the weight itself: `leaf_weight {sense} 60`",
+        )
     if limit.unit == "%" and use.measure == "count":
         return (f"for a share write `{use.text.replace('count', 'rate', 1)} {sense} {limit}`",)
     if limit.unit == "rows" and use.measure in ("accuracy", "error_rate"):
@@ -398,7 +402,15 @@ def _impossible(
         f"`{bound.text}` is never {what}" if bound.single else f"this sum is never {what}",
         (bound.place if bound.single else bound.link.span, where),
         help=_percent_help(bound, high, sense) or _limit_help(bound, sense, low, high),
+        fix=_percent_fix(bound) if _percent_help(bound, high, sense) else (),
     )
+
+
+def _percent_fix(bound: RequirementBound) -> tuple[Fix, ...]:
+    """A percent sign after the limit, if that is written as a number."""
+    sides = (bound.link.right, bound.link.left)
+    numbers = [side.span for side in sides if isinstance(side, Number) and side.span is not None]
+    return tuple(Fix(span, f"{plain_text(span)}%") for span in numbers[:1])
 
 
 def _limit_help(bound: RequirementBound, sense: str, low: Fraction | None, high: Fraction | None) -> str:

@@ -40,9 +40,12 @@ class _LongRun:
 
 
 @contextmanager
-def long_run_said(limits: Limits, begun: float, *, is_asked: bool) -> Iterator[Limits]:
-    """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`."""
-    if limits.deadline.at < float("inf"):
+def long_run_said(limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False) -> Iterator[Limits]:
+    """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`.
+
+    `is_limited` says that the run has a limit of time of its own, as `improve by ... within 10 s`.
+    """
+    if limits.deadline.at < float("inf") or is_limited:
         yield limits
         return
     run = _LongRun(begun)

@@ -28,6 +28,7 @@ from treeml.backends.portfolio.accompany import accompanied
 from treeml.backends.run import run
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import Dataset
+from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Source
 from treeml.lang.statements import Statements
 from treeml.measures.evaluators import outcome_of
@@ -47,6 +48,7 @@ from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
 from treeml.solving.twin_leaves import without_twins
+from treeml.solving.unfinished_reading import result_of_part, sooner
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
 from treeml.trees.raising import raise_tree
@@ -66,7 +68,13 @@ def solve(
     statements = parse(model)
     if on_progress is None and (quick := express(statements, data, y, options, begun)) is not None:
         return quick
-    dataset, request = prepare(statements, data, y, options, merge=True)
+    request = requested(statements, data, y, options)
+    try:
+        table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
+    except DataError as error:
+        in_memory = y is not None or options.weight is not None
+        return result_of_part(error, request, data, in_memory, begun, verified_result)
+    dataset = bind(table, request)
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
     if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
@@ -85,12 +93,17 @@ def prepare(
     merge: bool = False,
 ) -> tuple[Dataset, Request]:
     """The first half: parse, check, load and bind. `merge`: equal rows of a large file may become one."""
-    statements = parse(model)
-    spec, warnings = check(statements, options, data=data, has_target=y is not None)
-    given = data is not None
-    request = make_request(spec, warnings, options, is_data_given=given, reading=reading, begun=options.begun)
+    request = requested(parse(model), data, y, options, reading)
     table = load(request, data, y, options.weight, merge=merge)
     return bind(table, request, keep_table=keep_table), request
+
+
+def requested(
+    statements: Statements, data: Any, y: Any, options: RunOptions, reading: ReadingLimits = UNLIMITED
+) -> Request:
+    """The checked spec with the options of this run."""
+    spec, warnings = check(statements, options, data=data, has_target=y is not None)
+    return make_request(spec, warnings, options, is_data_given=data is not None, reading=reading, begun=options.begun)
 
 
 def solve_dataset(
@@ -124,7 +137,8 @@ def solve_dataset(
     if on_progress is not None:
         on_progress = Reporter(on_progress, request.spec.goals, begun, request.spec.within)
     known = starting_answer(request, chosen.lowered, limits)
-    with long_run_said(limits, begun, is_asked=chosen.has_company and chosen.plan.backend.can.quick) as patient:
+    is_asked, is_limited = chosen.has_company and chosen.plan.backend.can.quick, request.spec.improve_within is not None
+    with long_run_said(limits, begun, is_asked=is_asked, is_limited=is_limited) as patient:
         if known is not None and chosen.plan.backend.can.proves:
             answer = continued(chosen.plan, patient, known, on_progress)
         else:

@@ -89,7 +89,8 @@ class Validation:
             row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{self.mean(measure):.4g}"}
             lines.append({**row, "spread": spread})
         unproved = sum(part.status != "optimal" for part in self.parts)
-        remark = f"\n{unproved} of these trees are not proved optimal" if unproved else ""
+        verb = "is" if unproved == 1 else "are"
+        remark = f"\n{unproved} of these {len(self.parts)} {verb} not proved optimal" if unproved else ""
         return f"validated by {self.method}, means over {len(self.parts)}\n{table_text(lines)}{remark}"
 
     def to_json(self) -> dict[str, Any]:

@@ -190,8 +190,25 @@ def tune(
     best = _best(usable, measure, maximize)
     chosen = best if take_best else _smallest_within_one_error(usable, best, measure, maximize)
     final = next(variant for settings, variant in tried if settings is chosen.settings)
-    result = solve(final, data, y, options)
+    result = solve(_with_validation(final, model), data, y, options)
     return Tuned(tuple(candidates), measure, maximize, folds, chosen, result, best)
+
+
+def _with_validation(final: Statements, model: Statements) -> Statements:
+    """The chosen spec with the spec's own `validate` on a file or a holdout; folds have served for choosing."""
+    from treeml.lang.statements import Statements
+    from treeml.lang.syntax import Call, Validate
+
+    kept = [
+        node
+        for node in model.statements
+        if isinstance(node, Validate) and not (isinstance(node.method, Call) and node.method.name == "folds")
+    ]
+    if not kept:
+        return final
+    return Statements(
+        [*final.statements, *kept], folder=final.folder, bindings=final.bindings, untrusted=final.untrusted
+    )
 
 
 def _candidate(

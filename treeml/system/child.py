@@ -25,6 +25,8 @@ from importlib import import_module
 from time import monotonic
 from typing import Any
 
+from treeml.system import windows_memory
+
 Send = Callable[[str, Any], None]
 LENGTH = struct.Struct("<Q")
 IS_WINDOWS = sys.platform == "win32"
@@ -83,7 +85,7 @@ class Child:
 
     def memory(self) -> int:
         """The bytes that the process and its descendants hold now; 0 if the system does not say."""
-        held = sum(_resident(pid) for pid in _family(self.process.pid))
+        held = sum(map(_resident, _family(self.process.pid)))
         self.peak = max(self.peak, held)
         return held
 
@@ -180,10 +182,12 @@ def serve() -> None:
 
 
 def peak_memory() -> int:
-    """The peak memory, in bytes, of this process and of each child that it has waited for."""
+    """The peak memory, in bytes, of this process and, but for Windows, of each child that it has waited for."""
+    if IS_WINDOWS:
+        return int(windows_memory.counters(os.getpid()).peak_resident)
     try:
         import resource
-    except ImportError:  # not a Unix
+    except ImportError:
         return 0
     used = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(used) * (1 if sys.platform == "darwin" else 1024)
@@ -230,6 +234,9 @@ def _import_path() -> str:
 
 def _family(pid: int) -> Iterator[int]:
     """A process and all its descendants."""
+    if IS_WINDOWS:
+        yield from windows_memory.family(pid)
+        return
     todo = [pid]
     while todo:
         pid = todo.pop()
@@ -241,7 +248,7 @@ def _family(pid: int) -> Iterator[int]:
 
 
 def _resident(pid: int) -> int:
-    return _status_bytes(pid, "VmRSS")
+    return windows_memory.counters(pid).resident if IS_WINDOWS else _status_bytes(pid, "VmRSS")
 
 
 def _status_bytes(pid: int, name: str) -> int:

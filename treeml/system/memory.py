@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from treeml.system import windows_memory
+
 
 def resident() -> int:
     """The resident bytes now; if the system does not say, their peak; if it does not say that either, 0."""
@@ -11,7 +13,7 @@ def resident() -> int:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
-        return _peak()
+        return windows_memory.counters(os.getpid()).resident if os.name == "nt" else _peak()
 
 
 def _peak() -> int:

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from treeml.data.table import label_text
 from treeml.lang.display import shortened, shown
-from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class
+from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, class_shares, overruled_class, rounded_text
 from treeml.trees.palette import PATH, leaf_tint
 
 MOST_OF_A_REASON = 60  # characters of a requirement in a box
@@ -88,6 +88,8 @@ def leaf_facts(tree: TreeData, leaf: TreeLeaf) -> str:
     facts = rows_text(tree, leaf)
     if tree.task != "classes" or not leaf.counts:
         return facts
+    if leaf.weights and leaf.weights != leaf.counts:  # the shares are then those of the weight
+        facts += f", weight {rounded_text(float(sum(leaf.weights)))}"
     shares = class_shares(leaf, tree.classes)
     largest_first = sorted(range(len(shares)), key=lambda number: (-shares[number], number))
     named = [

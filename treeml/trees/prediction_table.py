@@ -9,13 +9,14 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from treeml.data.dates import CALENDAR
 from treeml.data.read import load
 from treeml.data.table import Table, label_text, plain_columns
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
 from treeml.trees.drawing import against_text
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import TreeLeaf, TreeTest, class_shares, without_other_branches
+from treeml.trees.nodes import Field, TreeLeaf, TreeTest, class_shares, without_other_branches
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wante
         for place, name in enumerate(first.outputs):
             added[f"center {name}"] = [each[place] for each in predictions]
     else:
-        added[f"predicted {first.target}" if first.target else "prediction"] = predictions
+        added[_name_of_predictions(first)] = predictions
     if wanted.probabilities:
         shares = model.predict_proba(rows)
         for place, label in enumerate(model.classes):
@@ -89,6 +90,13 @@ def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wante
     return added
 
 
+def _name_of_predictions(tree: Tree) -> str:
+    """`predicted price`; `relative hazard of months` if the leaves hold another number about the target."""
+    if not tree.target:
+        return "prediction"
+    return f"predicted {tree.target}" if tree.predicted == tree.target else f"{tree.predicted} of {tree.target}"
+
+
 def written(frame: pl.DataFrame, ending: str) -> bytes:
     """The table as a CSV or a Parquet file."""
     made = BytesIO()
@@ -100,9 +108,13 @@ def written(frame: pl.DataFrame, ending: str) -> bytes:
 
 
 def _types(model: Tree | Forest) -> dict[str, ColumnSpec]:
-    """Numbers are read as numbers; all else keeps its text, as it may have values that training did not have."""
+    """Numbers, dates and times are read as such; all else keeps its text, since it may have values that are new."""
     trees = (model,) if isinstance(model, Tree) else model.trees
-    return {field.name: ColumnSpec("category" if field.levels else "number") for tree in trees for field in tree.fields}
+    return {field.name: ColumnSpec(_type(field)) for tree in trees for field in tree.fields}
+
+
+def _type(field: Field) -> str:
+    return field.type if field.type in CALENDAR else "category" if field.levels else "number"
 
 
 def _facts(tree: Tree, path: Path_) -> list[str]:

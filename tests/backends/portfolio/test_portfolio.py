@@ -269,6 +269,17 @@ def test_a_run_that_takes_long_says_so_once(
     assert not caplog.messages
 
 
+def test_an_improvement_with_its_own_limit_is_not_called_unlimited(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(long_run, "LONG", 0.0)
+    random = np.random.default_rng(0)
+    rows, classes = random.integers(0, 2, (100, 8)), random.integers(0, 2, 100)
+    model = tml.parse("predict y minimize errors require depth <= 4 improve by subtrees(depth = 2) within 1 s")
+    model.solve(rows, classes)
+    assert not caplog.messages
+
+
 def test_the_plan_of_maxsat_says_who_is_for_coupled_requirements() -> None:
     from treeml.backends.solvers.maxsat import NOT_FOR_COUPLED
 

@@ -1,0 +1,89 @@
+"""A file that takes too long to read -> the best tree for the part of it that can be read in time.
+
+The tree is verified on these rows, and its values are theirs; nothing is claimed about the others. Without such a tree,
+the run ends as before: with the message that reading took all of the time (D412).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+from treeml.backends.contract import Answer, Deadline, Status, Stop
+from treeml.backends.portfolio.accompany import accompanied
+from treeml.backends.run import run
+from treeml.data.limits import ReadingLimits
+from treeml.data.table import Dataset, Table
+from treeml.lang.diagnostic import DataError, InfeasibleError
+from treeml.solving.choice import Chosen, lower, plan
+from treeml.solving.request import Request
+from treeml.solving.result import Clock, Result
+from treeml.solving.rows import bind, discreet
+
+SHARE_OF_READING = 0.6  # of the time that is left when reading begins; the rest is for the search
+LEAST = 0.5  # seconds for the search, even if the time is over: a late tree is better than none
+TOO_LATE = "D412"
+
+Verified = Callable[[Answer, Chosen, Dataset, Request, Clock], Result]
+
+
+def sooner(limits: ReadingLimits) -> ReadingLimits:
+    """The limits of reading, so that there is time left for a part of the file if all of it takes too long."""
+    left = limits.deadline - monotonic()
+    return (
+        limits if left <= 0 or left == float("inf") else replace(limits, deadline=monotonic() + SHARE_OF_READING * left)
+    )
+
+
+def result_of_part(
+    error: DataError, request: Request, data: Any, options_given: bool, begun: float, verified: Verified
+) -> Result:
+    """The result for a part of the file; raises the error if there is none."""
+    if error.diagnostics[0].code != TOO_LATE or options_given or not _is_plain(request):
+        raise error
+    spec = request.spec
+    path = Path(data) if data is not None else spec.folder / str(spec.data)
+    try:
+        table = _part(path, request)
+        result = None if table is None else _solved(bind(table, request), request, path.name, begun, verified)
+    except (DataError, InfeasibleError, OSError):  # what is wrong with a part of the file says nothing about the file
+        raise error from None
+    if result is None:
+        raise error
+    return result
+
+
+def _is_plain(request: Request) -> bool:
+    """Is the tree for the rows of the file all that is asked for?"""
+    spec = request.spec
+    others = (spec.ensemble, spec.listing, spec.improve, spec.start, spec.validate, request.start, request.cluster)
+    return not spec.untrusted and not request.files() and all(other is None for other in others)
+
+
+def _part(path: Path, request: Request) -> Table | None:
+    from treeml.data.part import load_part  # imported here: start-up time
+
+    with discreet(request), TemporaryDirectory() as scratch:
+        return load_part(path, request.spec.columns, request.spec.spans.get("data"), request.reading, Path(scratch))
+
+
+def _solved(dataset: Dataset, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
+    chosen = plan(lower(dataset, request), request)
+    built = monotonic()
+    limits = request.limits(begun, chosen.method)
+    limits = replace(limits, deadline=Deadline(max(limits.deadline.at, built + LEAST)))
+    answer = (accompanied if chosen.has_company else run)(chosen.plan, limits, None, None)
+    if answer.tree is None:
+        return None
+    note = (
+        f"reading {name} takes more time than there is: the tree was found and verified on {dataset.rows:,} rows of "
+        "it, and the values are those of these rows"
+    )
+    unproved = Answer(
+        Status.FEASIBLE, Stop.TIME, answer.tree, statistics=answer.statistics, notes=(*answer.notes, note)
+    )
+    return verified(unproved, chosen, dataset, request, Clock(begun, built))
