@@ -128,7 +128,7 @@ wheel-check: wheel sdist
 # Cross-builds. They need Debian's packages gcc-aarch64-linux-gnu and qemu-user, or gcc-mingw-w64-x86-64 and, to load
 # what was built, wine64. Under the emulator a test takes ten times as long, so native tests run there for ARM_MINUTES.
 ARM := build/arm
-ARM_MINUTES ?= 2
+ARM_MINUTES ?= 1.5
 ARM_TESTS ?= $(NATIVE_TESTS)
 native-arm: $(VENV)/.installed
 	$(BIN)/cmake -S . -B $(ARM) -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64-linux-gnu.cmake -DTREEML_COMPARE=ON \

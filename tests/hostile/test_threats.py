@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import treeml
+from treeml.lang import trust
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(treeml.__file__).parent
@@ -42,6 +43,18 @@ def test_every_test_of_the_threat_model_exists() -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)`", text)
     assert len(set(named)) >= 9
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_page_states_the_limits_that_apply() -> None:
+    """tests/hostile/test_access.py checks that each of them does."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8").split("These limits apply:")[1].split("\n\n")[1]
+    stated = [line.split(" | ")[-1].rstrip(" |") for line in text.splitlines()[2:]]
+    numbers = [trust.CHARACTERS, trust.STATEMENTS, (trust.FILES, trust.NESTING), trust.NAME, trust.DIGITS]
+    numbers += [(trust.ROWS, trust.COLUMNS, trust.CELLS), trust.THREADS]
+    expected = [
+        "; ".join(f"{each:,}" for each in (number if isinstance(number, tuple) else (number,))) for number in numbers
+    ]
+    assert stated == [*expected, f"{trust.SECONDS:g} s", f"{trust.MEMORY // 10**9} GB"]
 
 
 def test_nothing_in_the_package_runs_or_fetches_what_it_reads() -> None:

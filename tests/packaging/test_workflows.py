@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,21 @@ def test_the_conda_recipe_has_our_dependencies_and_version() -> None:
         name, limits = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()  # type: ignore[union-attr]
         assert f"{renamed.get(name, name)} {limits}" in listed
     assert len(listed) == len(PROJECT["project"]["dependencies"]) + 1
+
+
+def test_the_conda_recipe_can_be_rendered() -> None:
+    """As conda-build does it, with its own functions played."""
+    jinja2 = pytest.importorskip("jinja2")
+    text = (ROOT / "packaging/conda/meta.yaml").read_text(encoding="utf-8")
+    played = {"compiler": "{}_compiler".format, "environ": {}, "PYTHON": "python"}
+    recipe = yaml.safe_load(jinja2.Template(text, undefined=jinja2.StrictUndefined).render(played))
+    assert recipe["source"]["url"].endswith(f"treeml-{__version__}.tar.gz")
+    assert (ROOT / recipe["about"]["license_file"]).exists()
+    assert set(PROJECT["build-system"]["requires"]) <= {
+        each.replace(" ", "") for each in recipe["requirements"]["host"]
+    }
+    for module in recipe["test"]["imports"]:
+        assert import_module(module)
 
 
 def test_the_citation_is_valid_and_names_this_version() -> None:

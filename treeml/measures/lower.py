@@ -43,8 +43,9 @@ def lower_requirement(requirement: Requirement, dataset: Dataset, features: Feat
     lowered = lower_linear(requirement.expression, dataset, features)
     dearest = largest(dataset.mistake_cost) * dataset.mistake_scale
     limit = looser(requirement, row_limit(requirement, dataset.given_rows), dataset.rounding, dearest)
-    limit -= lowered.constant
-    lowered = Sum(lowered.parts)
+    if lowered.constant:
+        limit -= lowered.constant
+        lowered = Sum(lowered.parts)
     name = requirement.name or requirement.text
     senses = ("<=", ">=") if requirement.sense == "=" and _has(lowered, Largest) else (requirement.sense,)
     return [
@@ -61,8 +62,8 @@ def lower_linear(expression: Linear, dataset: Dataset, features: Features, facto
     span = None
     for weight, use in expression.parts:
         lowered = lower_measure(use, dataset, features)
-        share = factor * weight
-        parts.extend((share * inner, term) for inner, term in lowered.parts)
+        share = weight if factor == 1 else factor * weight
+        parts.extend((share if inner == 1 else share * inner, term) for inner, term in lowered.parts)
         if lowered.constant:
             constant += share * lowered.constant
         span = span or use.span

@@ -57,7 +57,8 @@ def _a_leaf_meets(bound: Bound) -> bool:
     """Does one class for all rows meet the bound? That is seen without comparing rows."""
     factor, term = bound.sum.parts[0]
     assert isinstance(term, Predicted)
-    share, limit = factor * term.scale, bound.limit - bound.sum.constant
+    share = term.scale if factor == 1 else factor * term.scale
+    limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
     most = limit.numerator * share.denominator
     values = (total * share.numerator * limit.denominator for total in map(added, term.cost.T))
     return any((bound.sense == ">=" or value <= most) and (bound.sense == "<=" or value >= most) for value in values)

@@ -204,7 +204,8 @@ def _linear(
             if undefined is None:
                 return None
             value = undefined
-        total += value if factor == 1 else factor * value
+        part = value if factor == 1 else factor * value
+        total = total + part if total else part
     return total
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from io import BytesIO
+from itertools import pairwise
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#777777", "#b5a300")
 FEW_POINTS = 12
 FORMATS = (".png", ".svg", ".pdf", ".json")
+MOST_LABELS = 6  # of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +253,8 @@ def _scale(axes: Any, plot: Plot) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if decades < 1e3 else (1.0,)))
         axes.xaxis.set_minor_formatter(NullFormatter())
     else:
-        axes.xaxis.set_major_locator(MaxNLocator(7, integer=_whole(across)))
+        counted = plot.horizontal.startswith("leaves")  # means of whole numbers, which ticks between them do not fit
+        axes.xaxis.set_major_locator(MaxNLocator(7, integer=counted or _whole(across)))
     axes.yaxis.set_major_locator(MaxNLocator(7, integer=_whole(up)))
     axes.xaxis.set_major_formatter(plain)
     axes.yaxis.set_major_formatter(plain)
@@ -307,19 +310,31 @@ def _plain(text: str) -> str:
 
 
 def _label(axes: Any, series: Series) -> None:
-    """Label the first, the middle and the last point with their params; more labels would hide the line."""
+    """Label points with their params: all if they are few and apart, or else the first, the middle and the last."""
     if not series.labels or len(series.points) < 2:
         return
     middle = (min(x for x, _ in series.points) + max(x for x, _ in series.points)) / 2
     low, high = min(y for _, y in series.points), max(y for _, y in series.points)
-    for place in {0, len(series.points) // 2, len(series.points) - 1}:
+    for place in _labeled([x for x, _ in series.points]):
         x, y = series.points[place]
         # Towards the middle of the picture, so that the text stays inside the frame.
         side, shift = ("right", -6) if x > middle else ("left", 6)
-        down = 7 if high > low and y < low + 0.15 * (high - low) else -13
+        # Away from the line, which goes on below the text or above it; near the frame, away from the frame.
+        beside = series.points[max(place - 1, 0) if x > middle else min(place + 1, len(series.points) - 1)][1]
+        is_low = high > low and y < low + 0.15 * (high - low)
+        down = 7 if (beside < y or (is_low and beside == y)) else -13
         look = {"textcoords": "offset points", "xytext": (shift, down), "fontsize": 8, "ha": side, "zorder": 4}
         look["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 1}
         axes.annotate(_plain(series.labels[place]), (x, y), **look)
+
+
+def _labeled(across: Sequence[float]) -> Sequence[int]:
+    """The points whose labels do not hide each other or the line."""
+    least = 0.12 * (max(across) - min(across))
+    apart = all(abs(later - earlier) > least for earlier, later in pairwise(across))
+    if len(across) <= MOST_LABELS and apart:
+        return range(len(across))
+    return sorted({0, len(across) // 2, len(across) - 1})
 
 
 def _value(record: Record, name: str) -> float | None:

@@ -103,7 +103,7 @@ def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
 def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
     """One goal in integers."""
     one = NativeObjective(constant=total.constant)
-    factors = [factor * getattr(term, "scale", 1) for factor, term in total.parts]
+    factors = [factor * scale if (scale := getattr(term, "scale", 1)) != 1 else factor for factor, term in total.parts]
     denominator = lcm(*(factor.denominator for factor in factors))
     one.scale = Fraction(denominator)
     unit = 1  # steps of the C solver per unit: a quantile loss counts in steps of its level
@@ -232,8 +232,8 @@ def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:
     """A bound on a Predicted term as (factor, cost, limit): factor * sum of costs <= limit."""
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
-    sign = 1 if bound.sense == "<=" else -1
-    return sign * scaled[0], scaled[1], sign * (bound.limit - bound.sum.constant)
+    limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+    return (scaled[0], scaled[1], limit) if bound.sense == "<=" else (-scaled[0], scaled[1], -limit)
 
 
 def in_64_bits(limit: int) -> int:

@@ -32,7 +32,8 @@ class Predicted(Term):
     merges_tests: ClassVar[bool] = True
 
     def value(self, routed: Routed) -> Fraction:
-        return self.scale * routed.total_at_labels(self.cost)
+        total = routed.total_at_labels(self.cost)
+        return Fraction(total) if self.scale == 1 else self.scale * total
 
     def recurrence(self) -> type[Recurrence]:
         return PredictedRecurrence

@@ -87,7 +87,7 @@
     return `rgb(${[[0xf4, 0x7a], [0xf9, 0xb8], [0xfd, 0xde]].map(([pale, full]) => Math.round(pale + share * (full - pale))).join(",")})`;
   }
 
-  const WIDE = 7.2;
+  const WIDE = 7.2, BOLD = 1.12; // width of a letter, and how much wider the bold ones of the first line are
   const short = (text, most) => text.length <= most ? text : text.slice(0, most - 1) + "…";
   let sideways = false, showsCharts = false;
   const chartOf = (here) => showsCharts ? (charts[forest ? forest.trees.indexOf(tree) : 0] || [])[here.number] : null;
@@ -106,7 +106,7 @@
     here.conditionWidth = here.condition.length * 6.3 + 8;
     here.chart = chartOf(here);
     here.hasCurve = Boolean(here.node.curve?.length);
-    here.width = Math.max(70, Math.max(...here.lines.map((line) => line.length)) * WIDE + 22, here.hasCurve ? CURVE.width + 24 : 0, here.chart ? here.chart.width + 28 : 0);
+    here.width = Math.max(70, Math.max(...here.lines.map((line, place) => line.length * (place ? 1 : BOLD))) * WIDE + 22, here.hasCurve ? CURVE.width + 24 : 0, here.chart ? here.chart.width + 28 : 0);
     here.height = 18 * here.lines.length + 14 + (here.isLeaf && here.counts.length ? 12 : 0) + (here.hasCurve ? CURVE.height + CURVE.below + 4 : 0) + (here.chart ? here.chart.height + 12 : 0);
   }
   function render(focus) {

@@ -40,7 +40,7 @@ def without_idle(problem: Problem) -> Problem:
 def _is_idle(bound: Bound) -> bool:
     scaled = scaled_cost(bound.sum)
     assert scaled is not None
-    share, limit = scaled[0], bound.limit - bound.sum.constant
+    share, limit = scaled[0], bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
     low, high = sorted(end * share.numerator * limit.denominator for end in row_ends(scaled[1]))
     most = limit.numerator * share.denominator
     return (bound.sense == ">=" or high <= most) and (bound.sense == "<=" or low >= most)
