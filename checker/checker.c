@@ -241,12 +241,12 @@ static void read_amount (struct amount *a, integer factor, integer at) {
     while (take ("when", 2, MANY, 1))
       for (integer r = 0, place = column (tokens.at[1]); r < rows; r++)
         holds[r] = holds[r] && find (data[r + 1].at[place], tokens, 2) < tokens.count;
-    for (integer i = 0; i < rows * classes; i++)
-      if (holds[i / classes]) {
-        wide more = (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes];
-        need ((a->size += more < 0 ? -more : more) < LIMIT, TOO_LARGE);
-        a->matrix[i] += (integer) more;
-      }
+    for (integer i = 0; i < rows * classes; i++) { /* numbers are read even if no row holds */
+      wide more =
+          (wide) whole (given.at[1 + i % classes], -LIMIT, LIMIT) * a->weights[i / classes] * holds[i / classes];
+      need ((a->size += more < 0 ? -more : more) < LIMIT, TOO_LARGE);
+      a->matrix[i] += (integer) more;
+    }
   }
   need (a->size < LIMIT && (all += factor * a->size) < LIMIT, TOO_LARGE);
   price += factor * a->price;

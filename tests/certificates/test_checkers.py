@@ -137,6 +137,8 @@ def test_names_in_the_verdict_are_printable(program: Path, tmp_path: Path) -> No
         (b'target "picnic"', b'target "wind"', "verified"),  # costs name the column, not the target: nothing changes
         (b'class "no"', b'class "never"', "unsupported"),
         (b"goal 1\n", b"goal 1 price -1\n", "unsupported"),
+        (b"claim optimal", b'cost 0 1e9\nwhen "picnic" "never"\nclaim optimal', "unsupported"),  # of no row, but read
+        (b"claim optimal", b'cost 0 9\nwhen "picnic" "never"\nclaim optimal', "verified"),
         (b"certificate 2", b"certificate 1", "unsupported"),
         (b"separator", b"seperator", "unsupported"),
         (b"claim optimal", b"claim bound 3", "rejected"),
