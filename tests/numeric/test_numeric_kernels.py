@@ -37,6 +37,7 @@ VARIANTS = [
     {"lazy": 0},
     {"cross": 0},
     {"slack": 0},
+    {"near": 0},
 ]
 
 
@@ -63,6 +64,28 @@ def test_same_value_of_deep_trees(classes: int, options: dict[str, int]) -> None
     other = solve(codes, labels % classes, classes, weight, depth=4, **options)
     assert plain.status == other.status == "optimal"
     assert plain.value == other.value == other.bound
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_was_learned_from_fewer_rows_changes_no_optimum(seed: int) -> None:
+    """Depth three solves many sides that differ in few rows; without the memory of them, each begins anew."""
+    random = np.random.default_rng(seed)
+    rows, classes = int(random.integers(60, 260)), int(random.integers(2, 5))
+    codes, labels = table(seed + 100, rows=rows, columns=int(random.integers(3, 6)))
+    weight = random.integers(0, 6, rows) if seed % 3 == 0 else None
+    options = {
+        "depth": 3,
+        "leaves": int(random.choice([4, 5, 7, 8])),
+        "leaf_price": int(random.choice([0, 0, 1, 4])),
+        "support": int(random.choice([1, 1, 2, 7])),
+        "slack": int(random.choice([0, 50, 200])),
+    }
+    plain = solve(codes, labels % classes, classes, weight, **options)
+    forgetful = solve(codes, labels % classes, classes, weight, **options, near=0)
+    slow = solve(codes, labels % classes, classes, weight, **{**options, "slack": 0}, near=0, lazy=0, cross=0, greedy=0)
+    together = solve(codes, labels % classes, classes, weight, **options, threads=2)
+    assert plain.status == "optimal"
+    assert plain.value == plain.bound == forgetful.value == slow.value == together.value
 
 
 def test_weights_count_as_copies() -> None:

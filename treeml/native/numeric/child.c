@@ -109,6 +109,7 @@ static void deal_child (treeml_numeric *solver, struct numeric_child *child, str
   child->made = deal (dealer, columns * columns, 1);
   child->worth_made = deal (dealer, columns, 1);
   child->turn = deal (dealer, columns, sizeof *child->turn);
+  child->head = deal (dealer, columns, sizeof *child->head);
   child->active = deal (dealer, (size_t) solver->planes, sizeof *child->active);
   child->scratch = deal (dealer, cell_bytes (solver), 1);
   child->worth = solver->unit_worth ? NULL : deal (dealer, columns, sizeof *child->worth);

@@ -6,6 +6,7 @@
 
 /* A cut that was evaluated: the costs of each side as a leaf and as its best stump, without prices. */
 struct numeric_point {
+  int32_t next; /* the point that follows in the column */
   int64_t position;
   int64_t leaf[2], stump[2];
   int32_t column[2]; /* column of the best stump of each side */
@@ -46,6 +47,7 @@ struct numeric_child {
 
   struct numeric_point *point;
   int64_t *cost; /* lower bounds of the stumps of a point: two sides x columns */
+  int32_t *head; /* the first point of each column; 1, the end, if there is none */
   int64_t points, point_room;
   struct numeric_interval *queue;
   int64_t queued, queue_room;

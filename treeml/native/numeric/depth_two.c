@@ -8,128 +8,14 @@
 
    Support is left out of these bounds, since a smaller set may need a worse tree to keep it; it is checked, row by row,
    where a cut would improve the best tree. (Staircases: after Brita, van der Linden and Demirovic, 2025.) */
-#include "numeric/child.h"
+#include "numeric/intervals.h"
 
 #include <string.h>
 
-struct search {
-  struct numeric_worker *worker;
-  treeml_numeric *solver;
-  struct numeric_child *child;
-  const struct numeric_part *part;
-  int64_t price, leaves, upper, lowest;
-  int64_t count; /* of all rows, if there are fees */
-  int root;
-  int64_t next_report, polls; /* next_report is a number of sweeps */
-  struct numeric_found *found;
-};
-
-static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
-static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
-
-/* The cost of a cut whose sides have these costs as leaves and as stumps. */
-static int64_t join (const struct search *search, int32_t column, const int64_t leaf[2], const int64_t stump[2]) {
-  const int64_t fee = numeric_fee (search->solver, search->part->path, column) * search->count;
-  int64_t one[2], two[2];
-  for (int s = 0; s < 2; s++) {
-    one[s] = leaf[s] + search->price;
-    two[s] = least (one[s], stump[s] + 2 * search->price);
-  }
-  if (search->leaves >= 4)
-    return two[0] + two[1] + fee;
-  return least (one[0] + two[1], two[0] + one[1]) + fee;
-}
-
-static int64_t between (const struct search *search, const struct numeric_interval *open) {
-  const struct numeric_point *a = &search->child->point[open->left], *b = &search->child->point[open->right];
-  const int64_t leaf[2] = {a->leaf[0], b->leaf[1]}, stump[2] = {a->stump[0], b->stump[1]};
-  return join (search, open->column, leaf, stump);
-}
-
-static int grow (struct arena *arena, void **array, int64_t used, int64_t *room, size_t size) {
-  const int64_t more = *room ? 2 * *room : 256;
-  void *grown = arena_allocate (arena, (size_t) more, size);
-  if (!grown)
-    return 0;
-  if (used)
-    memcpy (grown, *array, (size_t) used * size);
-  arena_release (arena, *array);
-  *array = grown;
-  *room = more;
-  return 1;
-}
-
-static int32_t add_point (struct search *search) {
-  struct numeric_child *child = search->child;
-  const size_t costs = 2 * (size_t) search->solver->columns * sizeof *child->cost;
-  if (child->points == child->point_room) {
-    int64_t room = child->point_room;
-    void *points = child->point, *cost = child->cost;
-    const int fine = grow (&search->solver->arena, &points, child->points, &room, sizeof *child->point);
-    child->point = points;
-    room = child->point_room;
-    if (!fine || !grow (&search->solver->arena, &cost, child->points, &room, costs))
-      return -1;
-    child->cost = cost;
-    child->point_room = room;
-  }
-  return (int32_t) child->points++;
-}
-
-static int push (struct search *search, int32_t column, int32_t left, int32_t right, int64_t low, int64_t high) {
-  struct numeric_child *child = search->child;
-  if (low > high)
-    return 1;
-  struct numeric_interval open = {.column = column, .left = left, .right = right, .low = low, .high = high};
-  const int64_t bound = between (search, &open);
-  if (bound >= search->upper) {
-    search->lowest = least (search->lowest, bound);
-    return 1;
-  }
-  if (child->queued == child->queue_room) {
-    void *queue = child->queue;
-    const int fine = grow (&search->solver->arena, &queue, child->queued, &child->queue_room, sizeof *child->queue);
-    child->queue = queue;
-    if (!fine)
-      return 0;
-  }
-  child->queue[child->queued++] = open;
-  return 1;
-}
-
-/* The cut nearest to the middle at which the code changes; 0 if there is none. */
-static int64_t middle (const struct search *search, const struct numeric_interval *open) {
-  const void *own = search->child->own[open->column];
-  const int cell = search->solver->kernel->cell;
-  const int64_t at = open->low + (open->high - open->low) / 2, code = numeric_cell (own, cell, at);
-  if (numeric_cell (own, cell, at - 1) != code)
-    return at;
-  int64_t low = 0, high = at; /* first row with this code */
-  while (low < high) {
-    const int64_t half = (low + high) / 2;
-    if (numeric_cell (own, cell, half) < code)
-      low = half + 1;
-    else
-      high = half;
-  }
-  const int64_t before = low;
-  low = at + 1, high = search->child->rows; /* first row with a larger code */
-  while (low < high) {
-    const int64_t half = (low + high) / 2;
-    if (numeric_cell (own, cell, half) <= code)
-      low = half + 1;
-    else
-      high = half;
-  }
-  const int before_fits = before >= open->low, after_fits = low <= open->high;
-  if (before_fits && after_fits)
-    return at - before < low - at ? before : low;
-  return before_fits ? before : after_fits ? low : 0;
-}
-
 /* Lists the places of the rows of one side of a cut in the order of a column; with the first output also their codes
    and weights. Returns their number. */
-static int64_t list_side (struct search *search, const void *codes, int order, int64_t code, int side, int32_t output) {
+static int64_t list_side (struct numeric_bisection *search, const void *codes, int order, int64_t code, int side,
+                          int32_t output) {
   struct numeric_child *child = search->child;
   struct numeric_quantile *quantile = &search->worker->quantile;
   const int cell = search->solver->kernel->cell;
@@ -148,7 +34,7 @@ static int64_t list_side (struct search *search, const void *codes, int order, i
 }
 
 /* Quantile losses: the stumps of the sides that are wanted. The chains of both sides are those of the cut. */
-static void sweep_quantile (struct search *search, int order, const void *codes, int64_t code,
+static void sweep_quantile (struct numeric_bisection *search, int order, const void *codes, int64_t code,
                             struct numeric_sides *sides) {
   struct numeric_quantile *quantile = &search->worker->quantile;
   const int64_t *weight = search->solver->weighted ? quantile->weight : NULL;
@@ -162,12 +48,12 @@ static void sweep_quantile (struct search *search, int order, const void *codes,
     }
     for (int64_t i = 1; i < rows; i++)
       if (quantile->code[i] != quantile->code[i - 1])
-        sides->cost[s] = least (sides->cost[s], quantile->front[i] + quantile->back[i]);
+        sides->cost[s] = numeric_least (sides->cost[s], quantile->front[i] + quantile->back[i]);
   }
 }
 
 /* Links the targets on both sides of a cut, which gives their losses as leaves. */
-static void link_sides (struct search *search, int column, int64_t position, int64_t leaf[2]) {
+static void link_sides (struct numeric_bisection *search, int column, int64_t position, int64_t leaf[2]) {
   struct numeric_child *child = search->child;
   struct numeric_quantile *quantile = &search->worker->quantile;
   const int64_t *weight = child->weight[column];
@@ -181,7 +67,7 @@ static void link_sides (struct search *search, int column, int64_t position, int
     leaf[s] = numeric_quantile_leaf (quantile, s);
 }
 
-static void sweep (struct search *search, int column, int order, int64_t code, struct numeric_sides *sides) {
+static void sweep (struct numeric_bisection *search, int column, int order, int64_t code, struct numeric_sides *sides) {
   treeml_numeric *solver = search->solver;
   const struct numeric_kernel *kernel = solver->kernel;
   const struct numeric_lanes *lanes = &search->child->lanes[order];
@@ -206,7 +92,7 @@ static void sweep (struct search *search, int column, int order, int64_t code, s
 }
 
 /* The costs of the two sides of a cut as leaves, and their worths. */
-static void begin_sides (struct search *search, int column, int64_t position, struct numeric_sides *sides,
+static void begin_sides (struct numeric_bisection *search, int column, int64_t position, struct numeric_sides *sides,
                          int64_t leaf[2]) {
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
@@ -231,7 +117,7 @@ static void begin_sides (struct search *search, int column, int64_t position, st
 }
 
 /* How many of the user's rows are on either side of a cut. */
-static void count_sides (const struct search *search, int32_t column, int64_t position, int64_t count[2]) {
+static void count_sides (const struct numeric_bisection *search, int32_t column, int64_t position, int64_t count[2]) {
   const treeml_numeric *solver = search->solver;
   const struct numeric_part *part = search->part;
   count[0] = position;
@@ -247,10 +133,10 @@ static void count_sides (const struct search *search, int32_t column, int64_t po
 
 /* Evaluates a cut between two points; returns the new point, or -1. Columns that cannot hold the best stump are not
    swept: their costs are then lower bounds, which is sufficient. */
-static int32_t evaluate (struct search *search, const struct numeric_interval *open, int64_t position) {
+static int32_t evaluate (struct numeric_bisection *search, const struct numeric_interval *open, int64_t position) {
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
-  const int32_t columns = solver->columns, made = add_point (search);
+  const int32_t columns = solver->columns, made = numeric_point_add (search);
   const int skips = (child->by_label && child->planes <= 8) || child->goal >= numeric_goal_squared;
   if (made < 0)
     return -1;
@@ -291,11 +177,11 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
   }
   for (int32_t i = 0; i < columns; i++) {
     const int32_t g = turn[i];
-    const int64_t low[2] = {greatest (cost_a[g], cost_b[g] - to_b),
-                            greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
+    const int64_t low[2] = {numeric_greatest (cost_a[g], cost_b[g] - to_b),
+                            numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
     const int open_sides = !solver->options.lazy ? 3
-                                                 : (low[0] < least (enough[0], point->stump[0])) |
-                                                       (low[1] < least (enough[1], point->stump[1])) << 1;
+                                                 : (low[0] < numeric_least (enough[0], point->stump[0])) |
+                                                       (low[1] < numeric_least (enough[1], point->stump[1])) << 1;
     sides.wanted = open_sides;
     if (open_sides)
       sweep (search, open->column, g, code, &sides);
@@ -305,7 +191,7 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
     for (int s = 0; s < 2; s++) {
       if (!open_sides || (skips && !(open_sides >> s & 1))) {
         cost[s * columns + g] = low[s];
-        point->stump[s] = least (point->stump[s], low[s]);
+        point->stump[s] = numeric_least (point->stump[s], low[s]);
         continue;
       }
       const int64_t here_costs = sides.cost[s] + numeric_fee (solver, &path, g) * count[s];
@@ -321,7 +207,7 @@ static int32_t evaluate (struct search *search, const struct numeric_interval *o
 }
 
 /* The cost of the cut with support enforced on every leaf. */
-static int64_t exact_value (struct search *search, int column, int64_t code) {
+static int64_t exact_value (struct numeric_bisection *search, int column, int64_t code) {
   const struct numeric_part *part = search->part;
   struct numeric_filter filter[2] = {{column, code, 0}, {part->column, part->cut, part->side}};
   const int filters = part->column < 0 ? 1 : 2;
@@ -332,17 +218,18 @@ static int64_t exact_value (struct search *search, int column, int64_t code) {
     one[s] = numeric_best_stump (search->worker, part->set, filter, filters, 1, -1, &path).value;
     two[s] = numeric_best_stump (search->worker, part->set, filter, filters, 2, -1, &path).value;
   }
-  const int64_t value = search->leaves >= 4 ? two[0] + two[1] : least (one[0] + two[1], two[0] + one[1]);
+  const int64_t value = search->leaves >= 4 ? two[0] + two[1] : numeric_least (one[0] + two[1], two[0] + one[1]);
   const int64_t fee = numeric_fee (search->solver, part->path, column) * search->count;
-  return least (value + fee, NUMERIC_NONE);
+  return numeric_least (value + fee, NUMERIC_NONE);
 }
 
-static void consider (struct search *search, int column, int64_t code, int64_t value, const int32_t stump[2]) {
+static void consider (struct numeric_bisection *search, int column, int64_t code, int64_t value,
+                      const int32_t stump[2]) {
   struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
   if (value >= search->upper)
     return;
   if (search->solver->options.support > 1) {
-    search->lowest = least (search->lowest, value);
+    search->lowest = numeric_least (search->lowest, value);
     value = exact_value (search, column, code);
     if (value >= search->upper)
       return;
@@ -353,55 +240,30 @@ static void consider (struct search *search, int column, int64_t code, int64_t v
 }
 
 /* Updates all cuts of an interval after its middle was evaluated. */
-static int divide (struct search *search, const struct numeric_interval *open, int32_t made) {
+static int divide (struct numeric_bisection *search, const struct numeric_interval *open, int32_t made) {
   struct numeric_child *child = search->child;
   const struct numeric_point *point = &child->point[made];
-  const int64_t value = join (search, open->column, point->leaf, point->stump), position = point->position;
+  const int64_t value = numeric_cost_of_cut (search, open->column, point->leaf, point->stump),
+                position = point->position;
   consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
             value, point->column);
-  const int64_t slack = value - search->upper;
-  int64_t low = position - 1, high = position + 1;
-  if (slack >= 0) {
-    search->lowest = least (search->lowest, search->upper);
-    if (search->solver->group) {
-      /* A worth does not include the fees of a row, so that only this cut is closed. */
-    } else if (!child->worth) {
-      low = position - 1 - least (slack, child->rows);
-      high = position + 1 + least (slack, child->rows);
-    } else {
-      const int64_t *worth = child->worth[open->column], here = worth[position];
-      int64_t from = open->low - 1, to = position; /* the last cut beyond the slack */
-      while (from + 1 < to) {
-        const int64_t half = (from + to) / 2;
-        if (here - worth[half] > slack)
-          from = half;
-        else
-          to = half;
-      }
-      low = from;
-      from = position, to = open->high + 1;
-      while (from + 1 < to) {
-        const int64_t half = (from + to) / 2;
-        if (worth[half] - here > slack)
-          to = half;
-        else
-          from = half;
-      }
-      high = to;
-    }
-  }
-  return push (search, open->column, open->left, made, open->low, least (low, open->high)) &&
-         push (search, open->column, made, open->right, greatest (high, open->low), open->high);
+  if (value >= search->upper)
+    search->lowest = numeric_least (search->lowest, search->upper);
+  numeric_point_link (child, open->column, open->left, made, open->right);
+  return numeric_interval_push (search, open->column, open->left, made, open->low, position - 1) &&
+         numeric_interval_push (search, open->column, made, open->right, position + 1, open->high);
 }
 
 /* Adds the two ends of every column: no rows on one side, all rows on the other. */
-static int add_ends (struct search *search, int64_t *leaf, int64_t *stump) {
+static int add_ends (struct numeric_bisection *search, int64_t *leaf, int64_t *stump) {
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
   const int32_t columns = solver->columns;
   child->points = 0;
+  for (int32_t f = 0; f < columns; f++)
+    child->head[f] = 1;
   for (int s = 0; s < 2; s++) {
-    const int32_t end = add_point (search);
+    const int32_t end = numeric_point_add (search);
     if (end < 0)
       return 0;
     memset (&child->cost[(int64_t) end * 2 * columns], 0, 2 * (size_t) columns * sizeof *child->cost);
@@ -438,7 +300,7 @@ static int add_ends (struct search *search, int64_t *leaf, int64_t *stump) {
 }
 
 /* The cuts that leave enough rows on both sides. */
-static void supported (struct search *search, int32_t column, int64_t *low, int64_t *high) {
+static void supported (struct numeric_bisection *search, int32_t column, int64_t *low, int64_t *high) {
   treeml_numeric *solver = search->solver;
   const struct numeric_part *part = search->part;
   const int64_t support = solver->options.support;
@@ -467,11 +329,11 @@ static void supported (struct search *search, int32_t column, int64_t *low, int6
       if (all - count >= support)
         *high = position;
     }
-  *high = least (*high, search->child->rows - 1);
+  *high = numeric_least (*high, search->child->rows - 1);
 }
 
 /* Takes a leaf or a stump if it is better than the best tree so far. */
-static void consider_stump (struct search *search, int64_t value, int64_t leaves, int32_t column) {
+static void consider_stump (struct numeric_bisection *search, int64_t value, int64_t leaves, int32_t column) {
   if (value >= search->upper)
     return;
   const struct numeric_part *part = search->part;
@@ -486,7 +348,7 @@ static void consider_stump (struct search *search, int64_t value, int64_t leaves
   *search->found = (struct numeric_found) {.kind = 1, .stump = {column, column}};
 }
 
-static void report (struct search *search) {
+static void report (struct numeric_bisection *search) {
   if (!search->root || search->upper >= atomic_load (&search->solver->best_value) || !search->found->kind)
     return;
   struct numeric_tree tree = {0};
@@ -498,16 +360,17 @@ static void report (struct search *search) {
 }
 
 /* Evaluates the middles of open intervals, oldest and therefore widest first. */
-static int drain (struct search *search, int64_t *done) {
+static int drain (struct numeric_bisection *search, int64_t *done) {
   struct numeric_child *child = search->child;
   while (*done < child->queued && !numeric_stopping (search->solver)) {
-    const struct numeric_interval open = child->queue[(*done)++];
-    const int64_t bound = between (search, &open);
+    struct numeric_interval open = child->queue[(*done)++];
+    const int64_t bound = numeric_least_between (search, &open);
     if (bound >= search->upper) {
-      search->lowest = least (search->lowest, bound);
+      search->lowest = numeric_least (search->lowest, bound);
       continue;
     }
-    const int64_t position = middle (search, &open);
+    numeric_interval_shrink (search, &open);
+    const int64_t position = open.low <= open.high ? numeric_interval_middle (search, &open) : 0;
     if (!position)
       continue;
     const int32_t made = evaluate (search, &open, position);
@@ -523,7 +386,7 @@ static int drain (struct search *search, int64_t *done) {
   return 1;
 }
 
-static void bisect (struct search *search) {
+static void bisect (struct numeric_bisection *search) {
   treeml_numeric *solver = search->solver;
   struct numeric_child *child = search->child;
   const int together = child->blocks == solver->columns;
@@ -533,7 +396,10 @@ static void bisect (struct search *search) {
   for (int32_t f = 0; fine && f < solver->columns && !numeric_stopping (solver); f++) {
     int64_t low, high;
     supported (search, f, &low, &high);
-    fine = push (search, f, 0, 1, low, high) && (together || drain (search, &done));
+    numeric_child_worths (search->worker, f);
+    fine = (search->part->trace ? numeric_interval_push_traced (search, f, low, high)
+                                : numeric_interval_push (search, f, 0, 1, low, high)) &&
+           (together || drain (search, &done));
   }
   fine = fine && drain (search, &done);
   if (!fine)
@@ -543,24 +409,24 @@ static void bisect (struct search *search) {
   /* Open intervals may hold anything above their bound, and columns that were not started anything at all. */
   int64_t open = fine && together ? search->lowest : 0;
   for (int64_t i = done > 0 ? done - 1 : 0; i < child->queued; i++)
-    open = least (open, between (search, &child->queue[i]));
-  search->lowest = least (search->lowest, open);
+    open = numeric_least (open, numeric_least_between (search, &child->queue[i]));
+  search->lowest = numeric_least (search->lowest, open);
 }
 
 struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const struct numeric_part *part, int64_t depth,
                                           int64_t leaves, int64_t budget, int root, struct numeric_found *found) {
   treeml_numeric *solver = worker->solver;
-  struct search search = {.worker = worker,
-                          .solver = solver,
-                          .child = worker->child,
-                          .part = part,
-                          .price = solver->options.leaf_price,
-                          .leaves = leaves,
-                          .upper = budget,
-                          .lowest = NUMERIC_NONE,
-                          .root = root,
-                          .polls = worker->polls,
-                          .found = found};
+  struct numeric_bisection search = {.worker = worker,
+                                     .solver = solver,
+                                     .child = worker->child,
+                                     .part = part,
+                                     .price = solver->options.leaf_price,
+                                     .leaves = leaves,
+                                     .upper = budget,
+                                     .lowest = NUMERIC_NONE,
+                                     .root = root,
+                                     .polls = worker->polls,
+                                     .found = found};
   *found = (struct numeric_found) {0};
   worker->statistics.pairs++;
   int64_t leaf, stump;
@@ -571,7 +437,7 @@ struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const s
   consider_stump (&search, leaf + search.price, 1, -1);
   int64_t two = leaf + search.price;
   if (depth >= 1 && leaves >= 2) {
-    two = least (two, stump + 2 * search.price);
+    two = numeric_least (two, stump + 2 * search.price);
     consider_stump (&search, two, 2, worker->child->point[0].column[0]);
   }
   search.lowest = two;
@@ -579,7 +445,7 @@ struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const s
     if (search.upper > 3 * search.price)
       bisect (&search);
     else
-      search.lowest = least (two, 3 * search.price);
+      search.lowest = numeric_least (two, 3 * search.price);
   }
   if (root)
     report (&search);
@@ -587,7 +453,7 @@ struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const s
     worker->statistics.failures++;
     return (struct numeric_outcome) {NUMERIC_NONE, search.lowest};
   }
-  return (struct numeric_outcome) {search.upper, least (search.lowest, search.upper)};
+  return (struct numeric_outcome) {search.upper, numeric_least (search.lowest, search.upper)};
 }
 
 /* A leaf or a stump below a node, as a separate tree. */

@@ -5,48 +5,11 @@
    because removing rows from a set lowers its optimum by at most their worth: if A was solved, then opt (B) >= opt
    (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of open cuts. At
    the root, several threads take cuts from the same table. */
-#include "numeric/climb.h"
-#include "numeric/neighbours.h"
-
-#include "common/bits.h"
-#include "common/platform.h"
+#include "numeric/node.h"
 
 #include <string.h>
 
 enum { few_cuts = 4 };
-
-/* The open cuts of one column. */
-struct column {
-  int32_t cuts, open;
-  int64_t fee;       /* that all rows pay for a test of the column */
-  int32_t *position; /* for every cut: the number of rows on its yes side */
-  int32_t *alive;    /* the open cuts, ascending */
-  int64_t *low[2];   /* for every cut: lower bounds of its sides */
-  uint8_t *busy;     /* whether it is being solved */
-};
-
-struct node {
-  treeml_numeric *solver;
-  struct numeric_set *set;
-  const struct numeric_path *path;
-  int64_t depth, leaves[2]; /* depth of the sides, and the most leaves of each */
-  int64_t upper, lowest;
-  int found, root, symmetric;
-  int bounds; /* whether the open cuts are all that is left of the whole problem */
-  int climbs; /* whether the search pauses to raise the bound of the whole problem by `climb` */
-  int decided;
-  int64_t all_leaves; /* the most leaves of the tree */
-  struct numeric_climb climb;
-  struct numeric_tree *tree;
-  struct column *column;
-  struct numeric_neighbour **near; /* solved sides of the cuts of every column, for their neighbours; or NULL */
-  int64_t busy;
-  int32_t first_column; /* a cut to start with, or -1 */
-  int64_t first_cut;
-  thread_lock lock;
-  thread_signal changed;
-  int shared; /* whether several threads work on it */
-};
 
 struct choice {
   int32_t column, index;
@@ -63,20 +26,20 @@ struct side {
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
 
-static void lock (struct node *node) {
+static void lock (struct numeric_node *node) {
   if (node->shared)
     lock_take (&node->lock);
 }
 
-static void unlock (struct node *node) {
+static void unlock (struct numeric_node *node) {
   if (node->shared)
     lock_leave (&node->lock);
 }
 
 /* The cuts of a column that leave enough rows on both sides. */
-static int list_cuts (struct node *node, struct numeric_worker *worker, int32_t f) {
+static int list_cuts (struct numeric_node *node, struct numeric_worker *worker, int32_t f) {
   treeml_numeric *solver = node->solver;
-  struct column *column = &node->column[f];
+  struct numeric_column *column = &node->column[f];
   const int32_t *order = node->set->order[f], *rank = solver->rank[f];
   const int64_t rows = node->set->rows, support = solver->options.support;
   int64_t all = 0, count = 0;
@@ -102,10 +65,10 @@ static int list_cuts (struct node *node, struct numeric_worker *worker, int32_t 
   return !numeric_spent (worker, 2 * rows);
 }
 
-static void open_cuts (struct node *node) {
+static void open_cuts (struct numeric_node *node) {
   const int64_t price = node->solver->options.leaf_price;
   for (int32_t f = 0; f < node->solver->columns; f++) {
-    struct column *column = &node->column[f];
+    struct numeric_column *column = &node->column[f];
     column->open = column->cuts;
     for (int32_t i = 0; i < column->cuts; i++) {
       column->alive[i] = i;
@@ -116,10 +79,10 @@ static void open_cuts (struct node *node) {
 }
 
 /* Drops cuts that cannot be better; returns the lowest bound of the others. */
-static int64_t close_cuts (struct node *node) {
+static int64_t close_cuts (struct numeric_node *node) {
   int64_t bound = node->upper;
   for (int32_t f = 0; f < node->solver->columns; f++) {
-    struct column *column = &node->column[f];
+    struct numeric_column *column = &node->column[f];
     int32_t kept = 0;
     for (int32_t i = 0; i < column->open; i++) {
       const int32_t cut = column->alive[i];
@@ -135,7 +98,7 @@ static int64_t close_cuts (struct node *node) {
   return bound;
 }
 
-static void remove_cut (struct column *column, int32_t cut) {
+static void remove_cut (struct numeric_column *column, int32_t cut) {
   int32_t kept = 0;
   for (int32_t i = 0; i < column->open; i++)
     if (column->alive[i] != cut)
@@ -143,20 +106,20 @@ static void remove_cut (struct column *column, int32_t cut) {
   column->open = kept;
 }
 
-static int64_t slack_of (const struct node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
+static int64_t slack_of (const struct numeric_node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
                          int32_t last) {
-  const struct column *column = &node->column[f];
+  const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
   return node->solver->group ? 0 : width / 2 * worker->slack / 100;
 }
 
-static int choose (struct node *node, const struct numeric_worker *worker, struct choice *choice) {
+static int choose (struct numeric_node *node, const struct numeric_worker *worker, struct choice *choice) {
   int32_t longest = 0;
   int64_t first = 0, last = 0;
   if (node->first_column >= 0) {
     const int32_t f = node->first_column;
-    struct column *column = &node->column[f];
+    struct numeric_column *column = &node->column[f];
     node->first_column = -1;
     for (int32_t i = 0; i < column->open; i++) {
       const int32_t cut = column->alive[i];
@@ -167,7 +130,7 @@ static int choose (struct node *node, const struct numeric_worker *worker, struc
     }
   }
   for (int32_t f = 0; f < node->solver->columns; f++) {
-    const struct column *column = &node->column[f];
+    const struct numeric_column *column = &node->column[f];
     for (int32_t i = 0; i < column->open;) {
       int32_t end = i + 1;
       if (column->busy[column->alive[i]]) {
@@ -198,13 +161,31 @@ static int choose (struct node *node, const struct numeric_worker *worker, struc
 static int64_t full (int64_t depth) { return INT64_C (1) << (depth < 61 ? depth : 61); }
 
 /* Whether the bounds of a side can serve its neighbours: every code must be a cut, and leaves must not be limited. */
-static int has_near (const struct node *node, int64_t leaves) {
+static int has_near (const struct numeric_node *node, int64_t leaves) {
   const treeml_numeric *solver = node->solver;
   return solver->options.near && node->depth > 2 && !solver->group && solver->goal != numeric_goal_squared &&
          !solver->count && solver->options.support == 1 && leaves >= 2 * full (node->depth);
 }
 
-static void find_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+/* Whether what is known about a side of depth two can serve sides with more rows. */
+static int has_traces (const struct numeric_node *node) {
+  const treeml_numeric *solver = node->solver;
+  return solver->options.near && node->depth == 2 && !solver->group && numeric_trace_fits (solver);
+}
+
+static int32_t cut_position (const struct numeric_node *node, int32_t f, int64_t cut) {
+  int64_t low = 0, high = node->set->rows; /* the first row beyond the cut */
+  while (low < high) {
+    const int64_t half = low + (high - low) / 2;
+    if (node->solver->rank[f][node->set->order[f][half]] <= cut)
+      low = half + 1;
+    else
+      high = half;
+  }
+  return (int32_t) low;
+}
+
+static void find_near (struct numeric_node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
   *warm = (struct numeric_warm) {0};
   if (!node->near)
     return;
@@ -219,7 +200,7 @@ static void find_near (struct node *node, int32_t f, int32_t position, int s, st
     }
 }
 
-static void keep_near (struct node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
+static void keep_near (struct numeric_node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
   if (!node->near)
     return;
   lock (node);
@@ -234,8 +215,8 @@ static void keep_near (struct node *node, int32_t f, int32_t position, int s, st
 }
 
 /* Stores the codes of the cuts of a column and where their bounds are. Returns 0 if out of memory. */
-static int tabulate (const struct node *node, int32_t f, struct numeric_table *table) {
-  const struct column *column = &node->column[f];
+static int tabulate (const struct numeric_node *node, int32_t f, struct numeric_table *table) {
+  const struct numeric_column *column = &node->column[f];
   const int32_t *order = node->set->order[f], *rank = node->solver->rank[f];
   *table = (struct numeric_table) {.cuts = column->cuts, .low = {column->low[0], column->low[1]}};
   table->top = rank[order[node->set->rows - 1]];
@@ -246,7 +227,7 @@ static int tabulate (const struct node *node, int32_t f, struct numeric_table *t
 }
 
 /* Starts with the bounds of neighbours. Bounds learned here go to the same tables. */
-static void warm_up (struct node *node, struct numeric_warm *warm) {
+static void warm_up (struct numeric_node *node, struct numeric_warm *warm) {
   treeml_numeric *solver = node->solver;
   if (!(warm->made = numeric_neighbours_create (&solver->arena, solver->columns)))
     return;
@@ -261,16 +242,46 @@ static void warm_up (struct node *node, struct numeric_warm *warm) {
   }
 }
 
+/* Solves a side of depth two, with what is known from the nearest side with fewer rows. */
+static void solve_shallow (struct numeric_node *node, struct numeric_worker *worker, int64_t depth,
+                           struct numeric_part *part, int64_t budget, struct side *side) {
+  struct arena *arena = &node->solver->arena;
+  const int s = part->side;
+  if (!node->trace || depth < 2) {
+    side->outcome = numeric_depth_two (worker, part, depth, node->leaves[s], budget, 0, &side->found);
+    return;
+  }
+  struct numeric_trace **list = &node->trace[2 * part->column + s];
+  const int32_t position = cut_position (node, part->column, part->cut);
+  lock (node);
+  struct numeric_trace *from = numeric_trace_find (*list, position, s);
+  unlock (node);
+  part->trace = from;
+  side->outcome = numeric_depth_two (worker, part, depth, node->leaves[s], budget, 0, &side->found);
+  struct numeric_trace *made =
+      numeric_stopping (node->solver) ? NULL : numeric_trace_create (worker, greatest (side->outcome.bound, 0));
+  lock (node);
+  if (from)
+    from->used--;
+  if (made) {
+    made->position = position;
+    numeric_trace_add (list, made);
+  }
+  const struct numeric_column *column = &node->column[part->column];
+  numeric_trace_prune (arena, list, s, column->position, column->alive, column->open);
+  unlock (node);
+}
+
 /* Solves one side of a cut: its best tree below the budget, or a bound. */
-static struct numeric_outcome solve_side (struct node *node, struct numeric_worker *worker, int32_t f, int64_t cut,
-                                          int s, int64_t budget, struct side *side) {
+static struct numeric_outcome solve_side (struct numeric_node *node, struct numeric_worker *worker, int32_t f,
+                                          int64_t cut, int s, int64_t budget, struct side *side) {
   treeml_numeric *solver = node->solver;
   const struct numeric_path path = numeric_path_add (solver, node->path, f);
-  const struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
+  struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
   const int64_t depth = least (node->depth, node->leaves[s] - 1);
   side->tree.nodes = 0;
   if (depth <= 2) {
-    side->outcome = numeric_depth_two (worker, &part, depth, node->leaves[s], budget, 0, &side->found);
+    solve_shallow (node, worker, depth, &part, budget, side);
     return side->outcome;
   }
   struct numeric_set set;
@@ -291,7 +302,7 @@ static struct numeric_outcome solve_side (struct node *node, struct numeric_work
 }
 
 /* Builds a better tree from its root and the trees found on both sides. */
-static void improve (struct node *node, struct numeric_worker *worker, const struct choice *choice, int64_t cut,
+static void improve (struct numeric_node *node, struct numeric_worker *worker, const struct choice *choice, int64_t cut,
                      int64_t value, struct side side[2]) {
   struct arena *arena = &node->solver->arena;
   const int32_t f = choice->column;
@@ -321,79 +332,12 @@ static void improve (struct node *node, struct numeric_worker *worker, const str
     numeric_offer (worker, tree);
 }
 
-/* Raises the bounds of the other cuts of the same column. */
-static void raise_own (struct node *node, int32_t f, int32_t solved, const int64_t bound[2]) {
-  struct column *column = &node->column[f];
-  const int64_t here = numeric_worth (node->set, f, column->position[solved]);
-  for (int32_t i = 0; i < column->open; i++) {
-    const int32_t cut = column->alive[i];
-    const int64_t there = numeric_worth (node->set, f, column->position[cut]);
-    int64_t fewer = here > there ? here - there : 0, more = there > here ? there - here : 0;
-    if (node->solver->group) { /* a worth does not include the fees of a row */
-      fewer = column->position[cut] < column->position[solved] ? bound[0] : 0;
-      more = column->position[cut] > column->position[solved] ? bound[1] : 0;
-    }
-    column->low[0][cut] = greatest (column->low[0][cut], bound[0] - fewer);
-    column->low[1][cut] = greatest (column->low[1][cut], bound[1] - more);
-  }
-}
-
-/* `inside`: the worth of the rows up to a cut of g that are on the yes side of the solved cut. */
-static inline void raise_cut (struct column *column, int32_t cut, int64_t inside, int64_t rows, const int64_t all[2],
-                              const int64_t bound[2], int symmetric) {
-  const int64_t outside = rows - inside;
-  int64_t yes = bound[0] - (all[0] - inside), no = bound[1] - outside;
-  if (symmetric) {
-    yes = greatest (yes, bound[1] - (all[1] - outside));
-    no = greatest (no, bound[0] - inside);
-  }
-  column->low[0][cut] = greatest (column->low[0][cut], yes);
-  column->low[1][cut] = greatest (column->low[1][cut], no);
-}
-
-static void raise_others (struct node *node, int32_t f, int32_t solved, int64_t code, const int64_t bound[2],
-                          uint64_t *bits, void *room, struct numeric_worker *worker) {
-  treeml_numeric *solver = node->solver;
-  struct numeric_set *set = node->set;
-  const int64_t here = numeric_worth (set, f, node->column[f].position[solved]);
-  const int64_t all[2] = {here, numeric_worth (set, f, set->rows) - here};
-  for (int32_t g = 0; g < solver->columns; g++) {
-    struct column *column = &node->column[g];
-    if (g == f || !column->open)
-      continue;
-    if (numeric_spent (worker, set->rows / 4))
-      return;
-    const void *codes = numeric_set_pair (solver, set, g, f, 0, room);
-    int64_t inside = 0, row = 0;
-    if (solver->unit_worth) {
-      solver->kernel->select (codes, set->rows, code, 0, bits);
-      for (int32_t i = 0; i < column->open; i++) {
-        const int32_t cut = column->alive[i];
-        const int64_t position = column->position[cut];
-        for (; row + 64 <= position; row += 64)
-          inside += count_bits (bits[row / 64]);
-        const uint64_t rest = position > row ? bits[row / 64] & ((UINT64_C (1) << (position - row)) - 1) : 0;
-        raise_cut (column, cut, inside + count_bits (rest), position, all, bound, node->symmetric);
-      }
-      continue;
-    }
-    const void *worth = set->plane[(int64_t) g * solver->value_planes + solver->planes];
-    const int cell = solver->kernel->cell;
-    for (int32_t i = 0; i < column->open; i++) {
-      const int32_t cut = column->alive[i];
-      for (; row < column->position[cut]; row++)
-        inside += numeric_code (codes, cell, row) <= code ? numeric_cell (worth, cell, row) : 0;
-      raise_cut (column, cut, inside, set->worth[g][row], all, bound, node->symmetric);
-    }
-  }
-}
-
 /* Solves one cut without holding the lock, and records the results. */
-static void solve_cut (struct node *node, struct numeric_worker *worker, const struct choice *choice, int64_t upper,
-                       const int64_t low[2], struct side side[2], uint64_t *bits, void *room) {
+static void solve_cut (struct numeric_node *node, struct numeric_worker *worker, const struct choice *choice,
+                       int64_t upper, const int64_t low[2], struct side side[2], uint64_t *bits, void *room) {
   treeml_numeric *solver = node->solver;
   const int32_t f = choice->column;
-  struct column *column = &node->column[f];
+  struct numeric_column *column = &node->column[f];
   upper -= column->fee;
   const int64_t position = column->position[choice->index];
   const int64_t code = solver->rank[f][node->set->order[f][position - 1]];
@@ -423,9 +367,9 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
     column->low[0][choice->index] = bound[0];
     column->low[1][choice->index] = bound[1];
     remove_cut (column, choice->index);
-    raise_own (node, f, choice->index, bound);
+    numeric_raise_own (node, f, choice->index, bound);
     if (solver->options.cross && solver->goal != numeric_goal_squared && !solver->group)
-      raise_others (node, f, choice->index, code, bound, bits, room, worker);
+      numeric_raise_others (node, f, choice->index, code, bound, bits, room, worker);
   }
   node->busy--;
   if (node->shared)
@@ -434,7 +378,7 @@ static void solve_cut (struct node *node, struct numeric_worker *worker, const s
 }
 
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
-static void pause_to_climb (struct node *node, struct numeric_worker *worker) {
+static void pause_to_climb (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_climb *climb = &node->climb;
   struct numeric_tree tree = {0};
@@ -457,7 +401,7 @@ static void pause_to_climb (struct node *node, struct numeric_worker *worker) {
   worker->allowance = climb->effort;
 }
 
-static void work (struct node *node, struct numeric_worker *worker) {
+static void work (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct side side[2] = {0};
   if (node->climbs)
@@ -487,7 +431,7 @@ static void work (struct node *node, struct numeric_worker *worker) {
       unlock (node);
       break;
     }
-    struct column *column = &node->column[choice.column];
+    struct numeric_column *column = &node->column[choice.column];
     const int64_t upper = node->upper, low[2] = {column->low[0][choice.index], column->low[1][choice.index]};
     column->busy[choice.index] = 1;
     node->busy++;
@@ -515,7 +459,7 @@ static void work (struct node *node, struct numeric_worker *worker) {
 }
 
 struct thread {
-  struct node *node;
+  struct numeric_node *node;
   struct numeric_worker worker;
   thread_handle handle;
 };
@@ -534,7 +478,7 @@ static void *run_thread (void *argument) {
 }
 
 /* Searches the root with helper threads; everything that they read is made first. */
-static void work_together (struct node *node, struct numeric_worker *worker) {
+static void work_together (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   const int64_t helpers = solver->options.threads - 1;
   struct thread *thread = arena_allocate (&solver->arena, (size_t) helpers, sizeof *thread);
@@ -565,10 +509,10 @@ static void work_together (struct node *node, struct numeric_worker *worker) {
 }
 
 /* Bounds that are kept for neighbours are not released. */
-static void release (struct node *node, const struct numeric_neighbour *kept) {
+static void release (struct numeric_node *node, const struct numeric_neighbour *kept) {
   struct arena *arena = &node->solver->arena;
   for (int32_t f = 0; node->column && f < node->solver->columns; f++) {
-    struct column *column = &node->column[f];
+    struct numeric_column *column = &node->column[f];
     arena_release (arena, column->position);
     arena_release (arena, column->alive);
     arena_release (arena, kept ? NULL : column->low[0]);
@@ -583,6 +527,9 @@ static void release (struct node *node, const struct numeric_neighbour *kept) {
       node->near[i] = next;
     }
   arena_release (arena, node->near);
+  for (int64_t i = 0; node->trace && i < 2 * (int64_t) node->solver->columns; i++)
+    numeric_trace_destroy (arena, node->trace[i]);
+  arena_release (arena, node->trace);
 }
 
 struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
@@ -590,18 +537,18 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
                                        struct numeric_warm *warm, const struct numeric_path *path) {
   treeml_numeric *solver = worker->solver;
   worker->statistics.nodes++;
-  struct node node = {.solver = solver,
-                      .set = set,
-                      .path = path,
-                      .depth = depth - 1,
-                      .upper = budget,
-                      .lowest = NUMERIC_NONE,
-                      .root = root,
-                      .tree = tree,
-                      .climbs = root && depth > 3 && solver->options.threads == 1 && solver->options.climb > 0,
-                      .all_leaves = leaves,
-                      .climb = {.effort = solver->options.climb / 16 + 1},
-                      .first_column = -1};
+  struct numeric_node node = {.solver = solver,
+                              .set = set,
+                              .path = path,
+                              .depth = depth - 1,
+                              .upper = budget,
+                              .lowest = NUMERIC_NONE,
+                              .root = root,
+                              .tree = tree,
+                              .climbs = root && depth > 3 && solver->options.threads == 1 && solver->options.climb > 0,
+                              .all_leaves = leaves,
+                              .climb = {.effort = solver->options.climb / 16 + 1},
+                              .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {
     node.first_column = solver->best.column[0];
@@ -623,6 +570,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
     fine = list_cuts (&node, worker, f);
   if (fine && has_near (&node, leaves))
     fine = !!(node.near = arena_allocate (&solver->arena, 2 * (size_t) solver->columns, sizeof *node.near));
+  if (fine && has_traces (&node))
+    fine = !!(node.trace = arena_allocate (&solver->arena, 2 * (size_t) solver->columns, sizeof *node.trace));
   if (!fine)
     numeric_stop_search (solver, TREEML_MEMORY);
   /* With few leaves, tries every way to distribute them. */

@@ -1,9 +1,9 @@
 /* numeric/: the search over columns of numbers with every threshold. numeric.h is the public interface.
 
    columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
-   depth_two.c finds the best tree of depth two and search.c those of any depth, with the help of neighbours.h; greedy.c
-   finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c is the handle, and matrix.c a short
-   way to it. This header declares what they share. */
+   depth_two.c finds the best tree of depth two, with intervals.h, and search.c those of any depth, with raise.c,
+   trace.h and neighbours.h; greedy.c finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c
+   is the handle, and matrix.c a short way to it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -216,12 +216,14 @@ struct numeric_outcome {
 };
 
 /* Depth two. */
+struct numeric_trace;
 struct numeric_part { /* the rows of a set on one side of a cut, or all of them */
   struct numeric_set *set;
   int32_t column; /* -1 for all rows */
   int64_t cut;
   int side;
-  const struct numeric_path *path; /* includes the column */
+  const struct numeric_path *path;   /* includes the column */
+  const struct numeric_trace *trace; /* of a part with fewer rows, or NULL */
 };
 struct numeric_found { /* the root of the best tree, from which the rest can be rebuilt */
   int kind;            /* 0 none, 1 a leaf or a stump, 2 a split at depth two */
