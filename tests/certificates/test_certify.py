@@ -285,6 +285,17 @@ def test_points_close_the_gap_on_raw_numbers(text: str) -> None:
     assert sum(line.startswith(b'test "age" cuts') for line in lines) > 2  # a line for every cut
 
 
+def test_an_answer_without_a_certificate_is_not_lost(tmp_path: Path) -> None:
+    spec, proof, kept = tmp_path / "a.tml", tmp_path / "a.cert.gz", tmp_path / "a.json"
+    spec.write_text(f'data "{DATA}"\npredict disease\nminimize errors\nthen minimize depth\nrequire depth <= 2\n')
+    done = CliRunner().invoke(command, ["solve", str(spec), "--certificate", str(proof), "-o", str(kept)])
+    assert done.exit_code == 1
+    assert "B540" in done.output
+    assert "optimal, and proved" in done.output
+    assert json.loads(kept.read_text())["status"] == "optimal"
+    assert not proof.exists()
+
+
 def test_files_of_version_1_are_unsupported(tmp_path: Path) -> None:
     old = tmp_path / "old.cert"
     old.write_text('treeml certificate 1\nseparator ","\n')

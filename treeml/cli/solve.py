@@ -55,6 +55,7 @@ def command(
     """Find the best tree for SPEC, prove it, and verify it."""
     # imported here: start-up time
     from treeml.backends.contract import Status
+    from treeml.lang.diagnostic import RefusedError
     from treeml.solving import failure, pipeline, report
     from treeml.solving.progress import progress_line
     from treeml.studies.page.about import about
@@ -69,10 +70,14 @@ def command(
                 model, data, None, replace(options, begun=click.get_current_context().obj), on_progress
             )
         out.warnings(result.warnings)
+        refused = None
         if certificate is not None:
             if out.shows_progress and sys.stderr.isatty():
                 say("certifying: the answer is proved once more, in a form that can be checked", err=True)
-            result = _certified(result, certificate)
+            try:
+                result = _certified(result, certificate)
+            except RefusedError as error:  # the answer is shown all the same
+                refused = error
         if output is not None:
             kept = {
                 **result.to_json(),
@@ -82,6 +87,8 @@ def command(
         if out.as_json or not out.quiet or output is None:
             out.result(result.to_json() if out.as_json else None, report.summary(result, out.quiet))
         out.diagnostics(failure.of_failure(result))
+        if refused is not None:
+            raise refused
     sys.exit({Status.INFEASIBLE: INFEASIBLE, Status.UNKNOWN: NO_TREE}.get(result.status, 0))
 
 

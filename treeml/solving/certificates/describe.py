@@ -222,7 +222,7 @@ def amount_of(total: Sum, dataset: Dataset, cells: Cells) -> Amount:
         elif isinstance(term, Leaves):
             price += factor
         else:
-            raise refuse(f"{term.phrase} is not covered as a goal or requirement")
+            raise refuse(f"{term.phrase} is not covered in a goal, or beside other measures in a requirement")
     if price < 0:
         raise refuse("a price per leaf below zero is not covered")
     weight, weights = row_weights(dataset, cells)
