@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from io import BytesIO
@@ -16,14 +16,14 @@ from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.spec import ColumnSpec
 from treeml.trees.drawing import against_text
 from treeml.trees.forest import Forest
-from treeml.trees.nodes import Field, TreeLeaf, TreeTest, class_shares, without_other_branches
+from treeml.trees.nodes import Field, TreeLeaf, class_shares
+from treeml.trees.path_facts import Answers, answered_facts, fewest_facts
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
     import polars as pl
 
 Columns = dict[str, list[Any]]
-Path_ = Sequence[tuple[TreeTest, bool]]
 ENDINGS = (".csv", ".parquet", ".pq")
 
 
@@ -82,7 +82,7 @@ def predicted_columns(model: Tree | Forest, rows: Mapping[str, list[Any]], wante
         if wanted.leaf:
             added["leaf"] = [leaf + 1 for leaf in reached]
         if wanted.path:
-            texts = ["; ".join(_facts(model, path)) for path, _ in paths]
+            texts = ["; ".join(answered_facts(model, path)) for path, _ in paths]
             added["path"] = [texts[leaf] for leaf in reached]
         if wanted.reasons:
             texts = [_reasons(model, path, leaf) for path, leaf in paths]
@@ -117,14 +117,10 @@ def _type(field: Field) -> str:
     return field.type if field.type in CALENDAR else "category" if field.levels else "number"
 
 
-def _facts(tree: Tree, path: Path_) -> list[str]:
-    return [str(test) if answer else test.negated(tree.may_miss(test.column)) for test, answer in path]
-
-
-def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
+def _reasons(tree: Tree, path: Answers, leaf: TreeLeaf) -> str:
     """`yes because age > 40 and sex is not F: 2 of 3 training rows like this are yes`."""
     prediction = tree.prediction_text(leaf)
-    because = " and ".join(_facts(tree, _without_looser(path)))
+    because = " and ".join(fewest_facts(tree, path))
     text = f"{prediction} because {because}" if because else f"{prediction}, as for every row"
     if tree.task == "classes" and leaf.counts and leaf.rows:
         own = leaf.counts[tree.classes.index(leaf.prediction)]
@@ -134,23 +130,6 @@ def _reasons(tree: Tree, path: Path_, leaf: TreeLeaf) -> str:
         note = f", {against}" if against else ""
         return f"{text}: {own} of {leaf.rows} training rows like this are {prediction}{weighted}{note}"
     return f"{text}: the training rows like this number {leaf.rows}" if leaf.rows else text
-
-
-def _without_looser(path: Path_) -> list[tuple[TreeTest, bool]]:
-    """The path without thresholds that a later one on the same column makes redundant: age > 40 before age > 50."""
-    path = tuple(without_other_branches(path))
-    return [
-        (test, answer)
-        for place, (test, answer) in enumerate(path)
-        if test.kind != "at most"
-        or not any(
-            other.column == test.column
-            and other.kind == "at most"
-            and said == answer
-            and other.missing_yes == test.missing_yes
-            for other, said in path[place + 1 :]
-        )
-    ]
 
 
 def _original(table: Table) -> pl.DataFrame | None:

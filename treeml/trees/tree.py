@@ -20,6 +20,7 @@ from treeml.trees.drawing import draw_dot, draw_text
 from treeml.trees.html import tree_html
 from treeml.trees.json_form import read_tree, read_tree_file, write_tree
 from treeml.trees.nodes import TreeData, class_shares
+from treeml.trees.path_facts import answered_facts
 from treeml.trees.routing import read_inputs, route, row_sides
 from treeml.trees.svg import draw_svg
 from treeml.trees.views import view_of
@@ -87,7 +88,7 @@ class Tree(TreeData):
         if len(reached) != 1:
             raise ValueError(f"a decision path is that of one row, not of {len(reached)}")
         path, leaf = list(self.paths())[int(reached[0])]
-        facts = [str(test) if answer else test.negated(self.may_miss(test.column)) for test, answer in path]
+        facts = answered_facts(self, path)
         return (*facts, f"predict {self.prediction_text(leaf)}")
 
     def to_json(self) -> dict[str, Any]:
