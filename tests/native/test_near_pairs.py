@@ -31,7 +31,7 @@ def best_value(bits: np.ndarray, weights: np.ndarray, price: int) -> int:
             if cube[test] == 2:
                 sides = [value[(*cube[:test], answer, *cube[test + 1 :])] for answer in (0, 1)]
                 if all(bits[test, inside] == 1) or all(bits[test, inside] == 0):
-                    continue  # such a split is none
+                    continue  # all rows are on one side
                 best = min(best, sum(sides))
         value[cube] = best
     return value[(2,) * tests]

@@ -162,3 +162,14 @@ def test_numbers_have_no_branches() -> None:
 def test_names_of_other_tools_lead_to_branches() -> None:
     with pytest.raises(SpecError, match="branches"):
         tml.parse("predict y\nbinarize color by multiway\nminimize errors").solve(pl.DataFrame(ROWS))
+
+
+def test_branches_that_predict_the_same_stay_apart() -> None:
+    """All orders of two classes over the levels, so that the last two branches are alike in some of them."""
+    for number in range(1, 2**4 - 1):
+        labels = ["yes" if number >> level & 1 else "no" for level in range(4)]
+        rows = pl.DataFrame({"c": list("pqrs") * 2, "y": labels * 2})
+        result = tml.parse("predict y binarize c by branches minimize errors require depth <= 1").solve(rows)
+        assert result.objective == 0
+        assert result.tree is not None
+        assert len(result.tree.leaves) == 4

@@ -47,7 +47,6 @@ from treeml.solving.result import Clock, ProblemSource, Result, assemble, refute
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
 from treeml.solving.starting_tree import starting_answer, starting_tree
-from treeml.solving.twin_leaves import without_twins
 from treeml.solving.unfinished_reading import result_of_part, sooner
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
@@ -159,11 +158,8 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     """The last stages: raise and verify."""
     tree = exact = None
     if answer.tree is not None:
-        found = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
-        exact = verify_answer(found, answer, chosen, dataset)
-        outcome = without_twins(answer.tree, found, chosen.lowered.questions, dataset)
-        if outcome is not found:
-            exact = verify_answer(outcome, answer, chosen, dataset)
+        outcome = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
+        exact = verify_answer(outcome, answer, chosen, dataset)
         tree = with_reasons(outcome, dataset)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
