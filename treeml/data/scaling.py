@@ -82,7 +82,7 @@ def nearest(above: int, below: int) -> int:
 
 
 def _too_fine(values: NDArray[np.float64], most: int) -> bool:
-    """Whether floats that have more digits than `_by_division` tries add up to more than `most` in units of the last."""
+    """Whether floats that have more digits than `_by_division` tries exceed `most` in units of the last one."""
     total, top = _logarithms(values)
     digits = ceil(log10(EXACT) - top)
     return abs(digits) <= _DIGITS and total + digits > log10(most) + 0.01
