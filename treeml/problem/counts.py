@@ -65,7 +65,7 @@ class PositiveCounts:
     def turned(self) -> PositiveCounts | None:
         """The counts of the opposite predictions: their mcc is minus that of the predictions; None for a gmean."""
         ends = (self.term.positives / self.unit, self.term.negatives / self.unit)
-        if self.is_mean or ends != (row_ends(self.right)[1], row_ends(self.wrong)[1]):
+        if self.is_mean or ends != tuple(Fraction(row_ends(each)[1]) for each in (self.right, self.wrong)):
             return None
         right, wrong = (each.max(axis=1, keepdims=True) - each for each in (self.right, self.wrong))
         return replace(self, right=right, wrong=wrong, is_turned=True)

@@ -1,3 +1,4 @@
+/* Tables of pair sums: adding rows, and subtracting the sums of the smaller side of a split. */
 #include "general/hazard_table.h"
 
 #include "common/bits.h"
