@@ -60,7 +60,7 @@ def test_a_policy_is_validated_by_what_unseen_rows_earn() -> None:
     rows = pl.concat([TRIAL] * 4)
     result = policy().validate("folds", 4, seed=1).solve(rows)
     assert result.validation is not None
-    assert tuple(result.validation.measures)[0] == "gain per row"
+    assert next(iter(result.validation.measures)) == "gain per row"
     for part in result.validation.parts:
         assert -2 <= part.test["gain per row"] <= 4
     assert result.validation.mean("gain per row, all treat") == pytest.approx(1.0, abs=1.5)

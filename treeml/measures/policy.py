@@ -24,7 +24,7 @@ def is_policy(spec: Spec) -> bool:
 
 
 def policy_values(dataset: Dataset, predicted: NDArray[np.int32]) -> dict[str, Fraction]:
-    """The gain per row of these predictions, and of every class predicted for all rows. Unknown classes gain nothing."""
+    """The gain per row of these predictions, and of every class for all rows. Unknown classes gain nothing."""
     named = {"gain per row": predicted}
     for number, label in enumerate(dataset.classes):
         named[f"gain per row, all {label_text(label)}"] = np.full(dataset.rows, number, dtype=np.int32)
