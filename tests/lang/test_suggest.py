@@ -29,6 +29,8 @@ from treeml.lang.words import TYPES, UNITS, VERBS
         ("r2_score", "r2"),
         ("demographic_parity", "parity_gap"),
         ("balanced_acuracy", "balanced_accuracy"),
+        ("mean_squared_eror", "mse"),
+        ("weather_forecast", None),
         ("zzz", None),
         ("x", None),
         ("depth", None),

@@ -214,6 +214,7 @@ HABITS: dict[str, str] = {
 }
 
 
+_SHORT = 9  # letters of a habit whose typing mistakes are not looked for
 _MOST_CANDIDATES = 5000  # that are compared by edit distance: a table may have a million columns
 
 
@@ -230,7 +231,7 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_")) or _habit_without_signs(word)
     if habit is not None and any(candidate in _words(habit) for candidate in known):
         return habit
-    return _within_typing_mistakes(word, known)
+    return _within_typing_mistakes(word, known) or _mistyped_habit(word, known)
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -249,6 +250,19 @@ def _habit_without_signs(word: str) -> str | None:
     """A habit that is written without its signs: `f1score` for `f1_score`."""
     letters = _letters(word)
     return next((meant for habit, meant in HABITS.items() if len(letters) > 4 and _letters(habit) == letters), None)
+
+
+def _mistyped_habit(word: str, known: list[str]) -> str | None:
+    """A long habit with a typing mistake: `mean_squared_eror`. Short ones resemble too many words."""
+    if len(word) <= _SHORT:
+        return None
+    meant = [
+        habit
+        for habit, formula in HABITS.items()
+        if len(habit) > _SHORT and any(each in _words(formula) for each in known)
+    ]
+    found = _within_typing_mistakes(word, meant)
+    return None if found is None else HABITS[found]
 
 
 def _same_letters(word: str, known: list[str]) -> str | None:
