@@ -6,13 +6,14 @@ that changes nothing, a cache that is never asked, a bound that is never kept.
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
 import pytest
 
-from treeml.native.solver import Found, Solver
-from treeml.native.solver_input import Conditions, Labels
+from treeml.native.solver import Found, SearchLimits, Solver
+from treeml.native.solver_input import Conditions, Labels, Targets
 
 DEPTH = 4
 ROWS = 300
@@ -99,6 +100,29 @@ def test_an_upper_bound_prunes() -> None:
     assert count(tight, "nodes") < count(searched(deepening=0), "nodes")
     none = solver.solve(depth=DEPTH, options={"general": 1, "upper": 42, "deepening": 0})
     assert none.value is None
+
+
+def test_a_start_prunes() -> None:
+    bits, labels = problem()
+    best = searched(deepening=0, order=3)  # the worst tests first: the best tree is found late
+    options = {"general": 1, "deepening": 0, "order": 3}
+    solver = Solver(bits, Labels(labels, 2))
+    again = solver.solve(depth=DEPTH, start=(best.test, best.left, best.right), options=options)
+    assert again.value == best.value
+    assert count(again, "nodes") < count(best, "nodes")
+    assert count(again, "leaf_costs") < count(best, "leaf_costs")
+
+
+def test_many_quantiles_share_one_search() -> None:
+    """A node is opened once for all levels, and left only when none of them can improve there."""
+    bits, labels = problem()
+    targets = (10 * labels + np.arange(ROWS) % 7)[:, None]
+    levels = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+    together = Solver(bits[:8], Targets(targets, "quantile", levels)).solve_levels(SearchLimits(depth=3))
+    alone = [Solver(bits[:8], Targets(targets, "quantile", [level])).solve(depth=3) for level in levels]
+    assert [found.value for found in together] == [found.value for found in alone]
+    opened = [count(found, "nodes") for found in alone]
+    assert max(opened) <= count(together[0], "nodes") < sum(opened)
 
 
 def test_splits_without_support_are_never_opened() -> None:
