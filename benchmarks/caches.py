@@ -3,7 +3,8 @@
 `python -m benchmarks.caches --data-dir DIR --depth 5`. The first table compares the kinds of cache: entries, peak
 memory and CPU seconds. The second limits the cache to a fraction of the entries that it has without a limit, and shows
 for every wiping strategy and wiped fraction the time relative to the time without a limit. Every solve ends with the
-same value. `--unbounded` runs the sets and depths of Table 5.2 of Aglin's thesis (2022), once each, with the default cache.
+same value. `--unbounded` runs the sets and depths of Table 5.2 of Aglin's thesis (2022), once each, with the default
+cache.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The examples of pydl8.5, as published -> do they print the same with `treeml.dl85`?
 
-`python -m benchmarks.dl85_examples --examples DIR --peer-python PYTHON`, where DIR is the folder `examples` of a copy of
-the repository of pydl8.5, with its `datasets` beside it. Every `plot_*.py` runs twice, with the import as it is and with
-`treeml.dl85` in its place; nothing else of it changes. What recent releases of numpy and scikit-learn took away from the
-examples and from the library (`numpy.in1d`, `base_estimator`, `float` of an array) is given back to both sides, and
-Graphviz draws nothing. Lines with times are not compared; numbers are, to four digits.
+`python -m benchmarks.dl85_examples --examples DIR --peer-python PYTHON`, where DIR is the folder `examples` of a copy
+of the repository of pydl8.5, with its `datasets` beside it. Every `plot_*.py` runs twice, with the import as it is and
+with `treeml.dl85` in its place; nothing else of it changes. What recent releases of numpy and scikit-learn took away
+from the examples and from the library (`numpy.in1d`, `base_estimator`, `float` of an array) is given back to both
+sides, and Graphviz draws nothing. Lines with times are not compared; numbers are, to four digits.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ def printed(python: str, text: str, folder: Path, seconds: float) -> list[str] |
     if run.returncode:
         return run.stderr.strip().splitlines()[-1]
     lines = [" ".join(line.split()) for line in run.stdout.splitlines()]
-    return [NUMBER.sub(lambda found: f"{float(found[0]):.4g}", line) for line in lines if line and not TIMES.search(line)]
+    return [
+        NUMBER.sub(lambda found: f"{float(found[0]):.4g}", line) for line in lines if line and not TIMES.search(line)
+    ]
 
 
 def compare(name: str, theirs: list[str] | str, ours: list[str] | str) -> None:
@@ -79,7 +81,9 @@ def compare(name: str, theirs: list[str] | str, ours: list[str] | str) -> None:
         return
     different = [(one, other) for one, other in zip(theirs, ours, strict=False) if one != other]
     same = len(theirs) == len(ours) and not different
-    print(f"{name:40}{'equal' if same else 'different'}: {len(ours) - len(different)} of {len(theirs)} lines", flush=True)
+    print(
+        f"{name:40}{'equal' if same else 'different'}: {len(ours) - len(different)} of {len(theirs)} lines", flush=True
+    )
     for one, other in different:
         print(f"    pydl8.5  {one}\n    TreeML   {other}")
 

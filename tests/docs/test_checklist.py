@@ -62,7 +62,10 @@ def test_every_item_is_pinned_by_tests_that_exist() -> None:
             named = PINNED.findall(row[3])
             assert named, row
             for place, name in named:
-                assert re.search(rf"^def {name}\b", (ROOT / place).read_text(encoding="utf-8"), re.MULTILINE), (place, name)
+                assert re.search(rf"^def {name}\b", (ROOT / place).read_text(encoding="utf-8"), re.MULTILINE), (
+                    place,
+                    name,
+                )
 
 
 def test_options_exist() -> None:

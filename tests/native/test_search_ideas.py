@@ -1,7 +1,7 @@
 """Every idea of the search and every kind of cache has its effect, seen in the statistics of one fixed problem.
 
-That the values stay right is tested elsewhere, against all trees. These tests fail if an idea is silently lost: an option
-that changes nothing, a cache that is never asked, a bound that is never kept.
+That the values stay right is tested elsewhere, against all trees. These tests fail if an idea is silently lost: an
+option that changes nothing, a cache that is never asked, a bound that is never kept.
 """
 
 from __future__ import annotations
