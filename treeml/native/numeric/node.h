@@ -58,9 +58,10 @@ struct numeric_side {
   struct numeric_found found;
   struct numeric_tree tree;
 };
-/* The best tree below the budget of one side of a cut, or a bound. */
+/* The best tree below the budget of one side of a cut, or a bound. The bound may be higher than the budget, by up to
+   `slack` if that is no harder to find. */
 struct numeric_outcome numeric_solve_side (struct numeric_node *, struct numeric_worker *, int32_t column, int64_t cut,
-                                           int side, int64_t budget, struct numeric_side *);
+                                           int side, int64_t budget, int64_t slack, struct numeric_side *);
 
 /* Raises the bounds of the other cuts of the same column. */
 void numeric_raise_own (struct numeric_node *, int32_t column, int32_t solved, const int64_t bound[2]);

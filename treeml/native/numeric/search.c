@@ -261,7 +261,7 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
   const int first = 2 * position < node->set->rows, second = !first;
   int64_t bound[2] = {low[0], low[1]}, value[2] = {NUMERIC_NONE, NUMERIC_NONE};
   struct numeric_outcome outcome =
-      numeric_solve_side (node, worker, f, code, first, upper - low[second] + choice->slack, &side[first]);
+      numeric_solve_side (node, worker, f, code, first, upper - low[second], choice->slack, &side[first]);
   value[first] = outcome.value;
   bound[first] = greatest (bound[first], outcome.bound);
   const int fits = value[first] < NUMERIC_NONE && value[first] + low[second] < upper;
@@ -269,7 +269,7 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
   const int both = worker->climbing && bound[first] >= upper && choice->run > few_cuts;
   if (!numeric_stopping (solver) && (fits || both)) {
     const int64_t left = fits ? upper - value[first] : upper;
-    outcome = numeric_solve_side (node, worker, f, code, second, left + choice->slack, &side[second]);
+    outcome = numeric_solve_side (node, worker, f, code, second, left, choice->slack, &side[second]);
     value[second] = outcome.value;
     bound[second] = greatest (bound[second], outcome.bound);
   }

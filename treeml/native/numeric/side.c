@@ -81,16 +81,22 @@ static void search_shallow (struct numeric_node *node, struct numeric_worker *wo
 
 /* Solves a side up to depth two. Returns whether that settles the side, even if its trees may be deeper. */
 static int solve_shallow (struct numeric_node *node, struct numeric_worker *worker, int64_t depth,
-                          struct numeric_part *part, int64_t budget, struct numeric_side *side) {
+                          struct numeric_part *part, int64_t budget, int64_t slack, struct numeric_side *side) {
   const int64_t price = node->solver->options.leaf_price;
-  const int64_t shallow = least (2, numeric_useful_depth (node->solver, depth, budget));
-  search_shallow (node, worker, shallow, part, budget, side);
+  const int64_t shallow = least (2, numeric_useful_depth (node->solver, depth, budget + slack));
+  search_shallow (node, worker, shallow, part, budget + slack, side);
   if (shallow == depth || numeric_stopping (node->solver))
     return 1;
   if (numeric_useful_depth (node->solver, depth, least (budget, side->outcome.value)) > shallow)
     return 0;
   side->outcome.bound = least (side->outcome.bound, numeric_deeper_price (price, shallow));
   return 1;
+}
+
+/* How far beyond the budget to look: not as far as another leaf costs, since more leaves mean deeper trees. */
+static int64_t beyond_budget (const treeml_numeric *solver, int64_t budget, int64_t slack) {
+  const int64_t price = solver->options.leaf_price;
+  return price > 0 && budget > 0 ? least (budget + slack, ((budget - 1) / price + 1) * price) : budget + slack;
 }
 
 /* Solves a side of any depth, after copying its rows. */
@@ -118,21 +124,24 @@ static struct numeric_outcome solve_deep (struct numeric_node *node, struct nume
 }
 
 struct numeric_outcome numeric_solve_side (struct numeric_node *node, struct numeric_worker *worker, int32_t f,
-                                           int64_t cut, int s, int64_t budget, struct numeric_side *side) {
+                                           int64_t cut, int s, int64_t budget, int64_t slack,
+                                           struct numeric_side *side) {
   treeml_numeric *solver = node->solver;
   const struct numeric_path path = numeric_path_add (solver, node->path, f);
   struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
   const int64_t depth = least (node->depth, node->leaves[s] - 1);
   side->tree.nodes = 0;
   side->outcome = (struct numeric_outcome) {NUMERIC_NONE, 0};
-  if ((depth <= 2 || solver->options.leaf_price) && solve_shallow (node, worker, depth, &part, budget, side))
+  const int begins = depth <= 2 || solver->options.leaf_price;
+  if (begins && solve_shallow (node, worker, depth, &part, budget, slack, side))
     return side->outcome;
   const struct numeric_outcome shallow = side->outcome;
-  const int64_t known = shallow.bound > 0 ? 2 : 0;
-  side->outcome = solve_deep (node, worker, depth, known, &part, least (budget, shallow.value), &side->tree);
+  const int64_t known = begins ? 2 : 0;
+  side->outcome = solve_deep (node, worker, depth, known, &part,
+                              least (beyond_budget (solver, budget, slack), shallow.value), &side->tree);
   if (side->outcome.value >= NUMERIC_NONE)
     side->outcome.value = shallow.value;
-  if (known)
+  if (begins)
     side->outcome.bound = least (side->outcome.bound, shallow.bound);
   return side->outcome;
 }

@@ -386,11 +386,14 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
         .depth = depth, .leaves = leaves_of_search (solver, depth), .budget = NUMERIC_NONE};
     numeric_search (worker, set, &task, &tree, NULL);
     worker->allowance = 0;
-    numeric_resume (solver);
+    const int ended = !numeric_resume (solver) && !numeric_stopping (solver);
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    try_greedy (worker, set, &tree, 0, &deeper);
+    if (ended && solver->options.leaf_price)
+      solver->known = depth;
+    else
+      try_greedy (worker, set, &tree, 0, &deeper);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -441,8 +444,11 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
       numeric_raise_bound (solver, outcome.bound < budget ? outcome.bound : budget);
   } else {
     struct numeric_tree tree = {0};
-    const struct numeric_task task = {
-        .depth = solver->depth, .leaves = leaves_of_search (solver, solver->depth), .budget = budget, .root = 1};
+    const struct numeric_task task = {.depth = solver->depth,
+                                      .leaves = leaves_of_search (solver, solver->depth),
+                                      .budget = budget,
+                                      .known = solver->known,
+                                      .root = 1};
     numeric_search (worker, set, &task, &tree, NULL);
     numeric_tree_release (&solver->arena, &tree);
   }
@@ -479,6 +485,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->bound, 0);
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
+  solver->known = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }

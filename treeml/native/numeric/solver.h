@@ -102,6 +102,7 @@ struct treeml_numeric {
   const struct numeric_kernel *kernel;
   int64_t depth, leaves;
   int any_leaves;        /* whether rows and depth limit the leaves enough */
+  int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
