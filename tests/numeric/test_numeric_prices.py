@@ -1,4 +1,4 @@
-"""Prices of leaves without a limit on depth: the depth follows from the prices, and the optimum is that of all trees."""
+"""Prices of leaves without a depth: it follows from the prices, and the optimum is that of all trees."""
 
 from __future__ import annotations
 
