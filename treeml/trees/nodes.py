@@ -186,7 +186,7 @@ class TreeData:
         >>> [leaf.prediction for leaf in tree.leaves]
         ['no', 'no', 'yes']
         """
-        return tuple(node for node in self.nodes() if isinstance(node, TreeLeaf))
+        return tuple([node for node in self.nodes() if isinstance(node, TreeLeaf)])
 
     @cached_property
     def depth(self) -> int:
@@ -219,7 +219,7 @@ class TreeData:
         >>> tree.columns
         ('age', 'sex')
         """
-        return tuple(dict.fromkeys(node.test.column for node in self.nodes() if isinstance(node, Branch)))
+        return tuple(dict.fromkeys([node.test.column for node in self.nodes() if isinstance(node, Branch)]))
 
     def nodes(self) -> Iterator[Node]:
         """Every node, parents before children, the yes side before the no side.
