@@ -30,8 +30,7 @@ def with_reasons(outcome: TreeOutcome, dataset: Dataset, goals: Sequence[GoalChe
     if not against:
         return tree
     reasons = {
-        place: _reason(outcome, place, label, dataset, goals)
-        for place, label in list(against.items())[:MOST_EXPLAINED]
+        place: _reason(outcome, place, label, dataset, goals) for place, label in list(against.items())[:MOST_EXPLAINED]
     }
     return tree.with_leaves({place: replace(tree.leaves[place], because=text) for place, text in reasons.items()})
 

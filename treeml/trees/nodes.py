@@ -227,12 +227,18 @@ class TreeData:
         >>> [type(node).__name__ for node in tree.nodes()]
         ['Branch', 'TreeLeaf', 'Branch', 'TreeLeaf', 'TreeLeaf']
         """
+        return iter(self._nodes)
+
+    @cached_property
+    def _nodes(self) -> list[Node]:
         todo: list[Node] = [self.root]
+        found: list[Node] = []
         while todo:
             node = todo.pop()
-            yield node
+            found.append(node)
             if isinstance(node, Branch):
                 todo += [node.no, node.yes]
+        return found
 
     def paths(self) -> Iterator[tuple[tuple[tuple[TreeTest, bool], ...], TreeLeaf]]:
         """Every leaf with the tests above it and their answers, in the order of `leaves`.
