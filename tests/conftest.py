@@ -35,8 +35,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("--slow"):
         return
     wanted = config.getoption("--slow-minutes") is not None
-    others = [item for item in items if ("slow" in item.keywords) != wanted]
-    items[:] = [item for item in items if ("slow" in item.keywords) == wanted]
+    others = [item for item in items if (item.get_closest_marker("slow") is not None) != wanted]
+    items[:] = [item for item in items if (item.get_closest_marker("slow") is not None) == wanted]
     if config.stash[ENDS] is not None:
         order = config.getoption("--order")
         items.sort(key=lambda item: rank(item.nodeid, order))

@@ -149,7 +149,8 @@ def hold(asked: Case, backend: str, rounds: int | None = None, **limits: Any) ->
         assert result.exact is not None
         (value,) = result.exact.objective
         # Weights of too many digits are rounded, and the tolerance then says by how much that moves the margin.
-        assert result.tolerance == pytest.approx(1e-6, rel=1e-4)
+        assert result.tolerance == pytest.approx(1e-6 + 16 * float(dataset.rounding.weights), rel=1e-12)
+        assert dataset.rounding.weights < Fraction(1, 10**9)
         assert value >= best - Fraction(result.tolerance) * max(Fraction(1), abs(value)) - noise
     return result.status
 
@@ -186,6 +187,11 @@ def test_claims_at_the_time_limit_hold(seed: int) -> None:
 def test_claims_after_few_rounds_hold(seed: int) -> None:
     for rounds in (1, 2, 3):
         hold(case(seed), "native", rounds)
+
+
+def test_rounded_weights_widen_the_tolerance() -> None:
+    """The weights differ by five orders of magnitude, and the smallest keeps six decimals."""
+    assert hold(case(1267), "native") is Status.OPTIMAL
 
 
 def test_the_second_solver_ends_where_its_method_cycles() -> None:

@@ -75,6 +75,13 @@ def test_raw_columns(way: str) -> None:
     assert sum(check(way, seed, numeric=True) for seed in range(100, 110)) >= 7
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("seed", [2039, 2212, 2290])
+def test_the_largest_of_two_sums_as_a_goal(way: str, seed: int) -> None:
+    """Clauses with literals of leaves once let a leaf without a class predict what suited each sum."""
+    assert check(way, seed, numeric=True)
+
+
 @pytest.mark.parametrize("way", ["cpsat cover", "mip cover", "mip cover scip", "cpsat alone", "mip alone"])
 def test_numbers(way: str) -> None:
     assert sum(check(way, seed, numbers=True) for seed in range(25)) >= 20

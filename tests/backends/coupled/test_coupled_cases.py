@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
+from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coupled import by_cases, run
@@ -113,6 +114,18 @@ def test_random_problems_agree_with_the_oracle_case_by_case(used: list[Cases]) -
 @pytest.mark.parametrize("first", range(10_000, 20_000, 500))
 def test_many_random_problems_agree_with_the_oracle_case_by_case(used: list[Cases], first: int) -> None:
     assert list(fuzz(NATIVE, iter(range(first, first + 500)), make=coupled_problem)) == []
+
+
+def test_cases_that_all_stop_without_a_tree_keep_their_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = (Evidence("relaxation", "of a case"),)
+
+    def stopped(*_: object) -> Answer:
+        return Answer(Status.UNKNOWN, Stop.TIME, bound=Fraction(2), bounded_goal=0, evidence=proof)
+
+    monkeypatch.setattr(by_cases, "_within", stopped)
+    answer = solved(unequal_groups((5, 7), 2))
+    assert (answer.status, answer.stop, answer.tree) == (Status.UNKNOWN, Stop.TIME, None)
+    assert answer.bound == 2
 
 
 def test_a_gap_of_zero_between_groups_of_coprime_sizes() -> None:

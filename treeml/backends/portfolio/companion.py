@@ -180,7 +180,7 @@ class Companion:
             status=Status.FEASIBLE,
             tree=self.tree,
             objective=self.value,
-            bound=None if answer.bound is None else min(answer.bound, *self.value[:1]),
+            bound=None if answer.bound is None else min(answer.bound, self.value[0]),
             bounded_goal=None if answer.bound is None else 0,
             notes=(*answer.notes, NOTE),
         )

@@ -140,7 +140,7 @@ class _ByCases:
             bounds.append((least, (Evidence(RULE, "", tuple(dict.fromkeys(basis))),)))
         bound, evidence = max((pair for pair in bounds if pair[0] is not None), default=(None, ()), key=_first)
         if bound is not None:
-            bound = min(bound, *values)
+            bound = min((bound, *values))
         return replace(answer, bound=bound, bounded_goal=None if bound is None else 0, evidence=evidence)
 
     def ended(self, stop: Stop, proof: Evidence | None) -> Answer:

@@ -198,8 +198,9 @@ def _write_margin(model: OrderModel) -> None:
 
 def _write_labels(model: OrderModel) -> None:
     classes, leaves, clauses = model.problem.classes, model.nodes.leaves, model.clauses
-    # A leaf without a class is as good as one with any class, unless something else is said about classes of leaves.
-    some_class = model.ends is None or bool(model.task.leaf_rules or model.task.requirements)
+    # In a single sum over predictions, a leaf without a class costs as much as one with the worst class. Everything
+    # else that reads the classes of leaves needs a class in every leaf.
+    some_class = model.ends is None or bool(model.task.leaf_rules or model.task.requirements or model.task.goal.largest)
     if classes == 2 and model.ends is None:
         model.label = np.array(list(clauses.fresh(leaves)), np.int64)
     elif classes >= 2:

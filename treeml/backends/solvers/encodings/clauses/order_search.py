@@ -238,7 +238,8 @@ class _Runner:
                 raise Stopped(Stop.INTERRUPTED)
             if not sat.solve():
                 break
-            self.take(sat)
+            if self.take(sat) and upper is not None and self.upper() == upper:
+                raise Contradiction("the clauses ask for a better tree, and their tree is not better")
         upper = self.upper()
         if upper is None:
             return self.search.no_tree(self.evidence("no model"))
