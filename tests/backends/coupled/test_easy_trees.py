@@ -75,7 +75,8 @@ def test_depth_zero_has_only_leaves() -> None:
 def test_a_run_without_time_has_a_tree(requirements: tuple[str, ...]) -> None:
     model = tml.parse(text_of(requirements, 5))
     result = model.solve(random_rows(2), within=0)
-    assert result.tree is not None and result.verified
+    assert result.tree is not None
+    assert result.verified
     best = model.solve(random_rows(2))
     assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
     assert best.objective <= result.objective
@@ -86,5 +87,7 @@ def test_any_tree_is_an_answer_without_a_goal() -> None:
     dataset, request = prepare(tml.parse(text_of(REQUIREMENTS[0], 5)), random_rows(3))
     problem = replace(without_idle(lower(dataset, request).form(numeric=True).problem), goals=())
     answer = registry.get("native").solve(problem, Limits(deadline=Deadline.after(0)))
-    assert answer.status is Status.OPTIMAL and answer.objective == ()
-    assert answer.tree is not None and is_answer(problem, answer.tree)
+    assert answer.status is Status.OPTIMAL
+    assert answer.objective == ()
+    assert answer.tree is not None
+    assert is_answer(problem, answer.tree)
