@@ -40,7 +40,7 @@ def with_contingency(seed: int, kinds: tuple[str, ...]) -> Problem | None:
         return None
     goals, bounds = problem.goals, problem.bounds
     if random.random() < 0.6:
-        goal = Goal(single(contingency(random, problem), random.choice((-1, -2)), random.choice((0, 1))))
+        goal = Goal(single(contingency(random, problem), random.choice((-1, -2, 1)), random.choice((0, 1))))
         goals = random.choice(((goal,), (goal,), (goal, Goal(single(Leaves()))), (*goals, goal)))
     if random.random() < 0.6 or goals is problem.goals:
         sense = random.choice((">=", ">=", "<=", "="))
@@ -84,6 +84,18 @@ def test_a_goal_of_more_rows_is_proved_by_few_solves(goal: str) -> None:
         assert float(result.objective) == pytest.approx((recalls[0] * recalls[1]) ** 0.5)
     else:
         assert float(result.objective) == pytest.approx(metrics.matthews_corrcoef(data["y"], said))
+
+
+def test_the_least_correlation_is_that_of_the_opposite_predictions() -> None:
+    data = table(200, 4)
+    best, worst = (
+        tml.parse(f'predict y\n{goal} mcc("yes")\nrequire depth <= 2').solve(data, backend="native")
+        for goal in ("maximize", "minimize")
+    )
+    assert best.status is worst.status is tml.Status.OPTIMAL
+    assert float(worst.objective) == pytest.approx(-float(best.objective))
+    bounded = tml.parse('predict y\nminimize mcc("yes")\nrequire depth <= 2\nrequire accuracy >= 60%')
+    assert float(bounded.solve(data, backend="native").objective) > float(worst.objective)
 
 
 def test_requirements_are_met_and_refused_with_proof() -> None:

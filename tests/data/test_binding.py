@@ -312,6 +312,19 @@ def test_many_floats_of_full_length(size: float) -> None:
     assert max(distances) <= scale
 
 
+@pytest.mark.parametrize("rows", [99, 101, 10_001])
+@pytest.mark.parametrize("magnitude", [1e-300, 1e-9, 1.0, 1e9, 1e307])
+def test_floats_of_all_digits_are_rounded_by_no_more_than_said(rows: int, magnitude: float) -> None:
+    values = np.random.default_rng(3).normal(size=rows) * magnitude
+    whole, scale, moved = whole_numbers(values, 2**58, 2**58)
+    change = sum(
+        abs(Fraction(repr(value)) - number * scale)
+        for value, number in zip(values.tolist(), whole.tolist(), strict=True)
+    )
+    assert change <= moved
+    assert int(np.abs(whole).astype(object).sum()) <= 2**58
+
+
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=20))
 def test_whole_numbers_that_are_too_large_are_rounded(values: list[int]) -> None:
     whole, scale, moved = whole_numbers(np.array(values, dtype=np.int64), EXACT, EXACT)

@@ -13,6 +13,7 @@ from treeml.data.recognize import names_target
 from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import ColumnSpec, Spec
 from treeml.measures.lower_dataset import lower
+from treeml.model import load as load_model
 
 
 def test_cp4im(tmp_path: Path) -> None:
@@ -85,6 +86,21 @@ def test_c45_from_either_file(tmp_path: Path) -> None:
         missing = table.columns["temperature"].missing
         assert missing is not None
         assert missing.tolist() == [False, True, False]
+
+
+def test_c45_test_rows_validate_the_tree_of_the_others(tmp_path: Path) -> None:
+    (tmp_path / "play.names").write_text("yes, no.\nwind: weak, strong.\nheat: continuous.\n")
+    (tmp_path / "play.data").write_text("weak, 20, yes\nstrong, 21, no\nweak, 30, yes\nstrong, 31, no\n")
+    (tmp_path / "play.test").write_text("weak, 25, yes.\nstrong, 26, yes.\n")
+    table = load(tmp_path / "play.test")
+    assert table.rows == 2
+    assert table.columns["heat"].type == "number"
+    spec = tmp_path / "play.tml"
+    spec.write_text('data "play.data"\nminimize errors\nrequire depth <= 1\nvalidate on "play.test"\n')
+    result = load_model(spec).solve()
+    assert result.objective == 0
+    assert result.validation is not None
+    assert result.validation.mean("accuracy") == 0.5
 
 
 def test_libsvm(tmp_path: Path) -> None:

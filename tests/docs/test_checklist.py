@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "checklist.md"
 ITEMS = 169
 PLACE = re.compile(r"(?<![\w./-])((?:treeml|tests|benchmarks|docs|examples|checker)/[\w./*-]*[\w*])")
+PINNED = re.compile(r"(tests/[\w/]+\.py)::(test_\w+)")
 OPTION = re.compile(r"options? ((?:`\w+`(?:, )?)+)")
 
 
@@ -53,6 +54,18 @@ def test_every_row_says_where_and_by_which_test() -> None:
             assert "benchmarks/" in row[2], row
         assert len(row) in (3, 4), row
         assert all(row[:2]), row
+
+
+def test_every_item_is_pinned_by_tests_that_exist() -> None:
+    for row in rows():
+        if re.fullmatch(r"[\d, -]+", row[0]):
+            named = PINNED.findall(row[3])
+            assert named, row
+            for place, name in named:
+                assert re.search(rf"^def {name}\b", (ROOT / place).read_text(encoding="utf-8"), re.MULTILINE), (
+                    place,
+                    name,
+                )
 
 
 def test_options_exist() -> None:

@@ -43,6 +43,29 @@ def test_a_policy_earns_what_its_rows_earn(backend: str) -> None:
     assert result.tree.columns == ("ill",)
 
 
+def test_a_policy_is_reported_beside_one_decision_for_all() -> None:
+    result = policy().solve(TRIAL)
+    measures = {name: float(value) for name, value in result.measures.items()}
+    assert "errors" not in measures
+    assert "accuracy" not in measures
+    assert measures["gain"] == 12.5
+    assert measures["gain per row"] == pytest.approx(12.5 / 6)
+    assert measures["gain per row, all treat"] == pytest.approx(1.0)
+    assert measures["gain per row, all wait"] == pytest.approx(4.25 / 6)
+    asked = policy().report("measures", tml.accuracy).solve(TRIAL)
+    assert "accuracy" in asked.measures
+
+
+def test_a_policy_is_validated_by_what_unseen_rows_earn() -> None:
+    rows = pl.concat([TRIAL] * 4)
+    result = policy().validate("folds", 4, seed=1).solve(rows)
+    assert result.validation is not None
+    assert next(iter(result.validation.measures)) == "gain per row"
+    for part in result.validation.parts:
+        assert -2 <= part.test["gain per row"] <= 4
+    assert result.validation.mean("gain per row, all treat") == pytest.approx(1.0, abs=1.5)
+
+
 def test_a_class_without_a_column_costs_nothing() -> None:
     model = tml.Model().predict("arm").minimize(tml.mistake_cost).require(tml.depth <= 0)
     result = model.cost(predict="treat", by="treated").solve(TRIAL)

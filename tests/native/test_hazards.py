@@ -13,7 +13,15 @@ from treeml.data.hazards import UNITS, death_costs, hazards
 from treeml.native.solver import Solver
 from treeml.native.solver_input import Conditions, Hazards
 
-OPTIONS = ({}, {"pairs": 0}, {"similarity": 0}, {"reversible": 1}, {"cache_kind": 0}, {"order": 0, "dynamic": 0})
+OPTIONS = (
+    {},
+    {"kernel": 1},
+    {"pairs": 0},
+    {"similarity": 0},
+    {"reversible": 1},
+    {"cache_kind": 0},
+    {"order": 0, "dynamic": 0},
+)
 
 
 class World:
@@ -88,6 +96,36 @@ def test_depth_three_with_and_without_each_idea(seed: int) -> None:
         values.add(found.value)
     assert len(values) == 1  # the units of the search are the same, so the values are equal, not close
     assert float(values.pop()) == pytest.approx(world.best(np.arange(40), 3, inf, 0, 1, np.ones(40)), abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pair_sums_of_larger_sides(seed: int) -> None:
+    """Sums that come from subtraction, at every depth, beside the search without pairs."""
+    random = np.random.default_rng(seed + 60)
+    rows, tests = 150 + 40 * seed, 11
+    bits = random.random((tests, rows)) < random.uniform(0.05, 0.95, (tests, 1))
+    times = random.exponential(np.where(bits[0] & bits[1], 0.3, 2.0)).round(2) + 0.01
+    values = hazards(times, random.random(rows) < 0.7)
+    costs = Hazards(values >> 1, death_costs(values), values & 1)
+    for depth, price, support in product((3, 4), (0, 2), (1, 7)):
+        found = [
+            Solver(bits, costs).solve(depth=depth, leaf_price=price, support=support, options=options)
+            for options in ({}, {"kernel": 1}, {"pairs": 0})
+        ]
+        assert {each.status for each in found} == {"optimal"}
+        assert [float(each.value) for each in found[1:]] == pytest.approx([float(found[0].value)] * 2, abs=1e-8)
+
+
+@pytest.mark.parametrize("magnitude", [1e-9, 1.0, 1e3])
+def test_sums_of_any_magnitude(magnitude: float) -> None:
+    """A few rows among many with hazards that differ by orders of magnitude."""
+    random = np.random.default_rng(8)
+    bits = random.random((9, 400)) < 0.3
+    hazard = np.maximum(1, (UNITS * magnitude * random.exponential(1.0, 400) ** 6 / 10**4)).astype(np.int64)
+    died = (random.random(400) < 0.5).astype(np.int64)
+    costs = Hazards(hazard, death_costs(2 * hazard + died), died)
+    values = [float(Solver(bits, costs).solve(depth=3, options=each).value) for each in ({}, {"pairs": 0})]
+    assert values[0] == pytest.approx(values[1], rel=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(4))

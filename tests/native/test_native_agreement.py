@@ -164,6 +164,27 @@ def test_squared_loss_about_the_sizes_that_fit_in_one_number(kernel: int, larges
 
 
 @pytest.mark.parametrize("kernel", [1, 2, 3])
+@pytest.mark.parametrize("tests", [9, 34])
+@pytest.mark.parametrize("largest", [1, 50, 2**12, 2**14, 2**15, 2**16, 2**19], ids=str)
+def test_squared_loss_from_sums_that_passes_share(kernel: int, tests: int, largest: int) -> None:
+    """Sides of 64 rows and more, with sums that fit in one number for all rows, for 64 of them, or for none."""
+    if not kernel_is_there({"kernel": kernel}):
+        pytest.skip("this processor has no such kernel")
+    for seed, heaviest in ((0, 1), (1, 3), (2, 40)):
+        random, bits = data(700 + seed, tests, 420)
+        targets = largest * (bits[0] & bits[tests - 1]).astype(np.int64) - random.integers(0, largest + 1, 420)
+        weight = None if heaviest == 1 else random.integers(0, heaviest, 420)
+        solver = Solver(bits, Targets(targets[:, None], "squared", weight=weight))
+        general = solver.solve(depth=3, options={"general": 1})
+        for options in ({}, {"small_side": 0}, {"order": 0}, {"similarity": 0}, {"memory": 1 << 20}):
+            found = solver.solve(depth=3, options={"kernel": kernel, **options})
+            assert found.status == general.status == "optimal"
+            assert close(found, general), (seed, options)
+    if tests == 9:
+        assert close(solver.solve(depth=4, options={"kernel": kernel}), solver.solve(depth=4, options={"general": 1}))
+
+
+@pytest.mark.parametrize("kernel", [1, 2, 3])
 @pytest.mark.parametrize(("rows", "supports"), [(150, (2, 7, 30, 76, 151)), (33_000, (40, 12_000, 33_001))], ids=str)
 def test_support_in_all_kernels(kernel: int, rows: int, supports: tuple[int, ...]) -> None:
     """Lanes of 16 and of 32 bits; bounds that allow several leaves, one leaf and no leaf."""

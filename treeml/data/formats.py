@@ -1,10 +1,10 @@
 """Files in four research formats -> Table: CP4IM text, C4.5 names and data, libsvm, counted rows.
 
 CP4IM: one row per line, values 0 and 1 separated by spaces, the label first. C4.5: `stem.names` declares classes and
-attributes, `stem.data` holds the rows, the class last; either file may be named. libsvm: `label index:value ...`, what
-is not listed is 0. Counted rows (Shati, Cohen and McIlraith 2021): the numbers of rows, features and classes, then one
-row per line, its values separated by blanks, the class last. A file is told by its ending (.names, .libsvm, .svm) or by
-what its first lines look like.
+attributes, `stem.data` and `stem.test` hold rows, the class last; any of them may be named. libsvm: `label index:value
+...`, what is not listed is 0. Counted rows (Shati, Cohen and McIlraith 2021): the numbers of rows, features and
+classes, then one row per line, its values separated by blanks, the class last. A file is told by its ending (.names,
+.libsvm, .svm) or by what its first lines look like.
 """
 
 from __future__ import annotations
@@ -218,7 +218,8 @@ def _sparse_rows(
 def _read_c45(
     path: Path, content: bytes, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits
 ) -> Table:
-    names, data = path.with_suffix(".names"), path.with_suffix(".data")
+    names = path.with_suffix(".names")
+    data = path.with_suffix(".data") if path == names else path  # or .test, which holds rows too
     other = data if path == names else names
     notes: list[str] = []
     if not other.is_file():

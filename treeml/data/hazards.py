@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.scaling import nearest
 from treeml.data.spec_checks import numbers_of
 from treeml.data.table import Dataset, Whole
 
@@ -32,11 +33,12 @@ def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
     died = np.bincount(place, weights=observed, minlength=len(moments)).astype(np.int64)
     gone = np.bincount(place, minlength=len(moments))
     at_risk = len(times) - np.concatenate(([0], np.cumsum(gone)[:-1]))
-    total, levels = Fraction(0), []
+    before = nearest(UNITS, len(times) + 1)
+    total, levels = 0, []  # in units of 1 / UNITS**2
     for deaths, rows in zip(died.tolist(), at_risk.tolist(), strict=True):
-        # Rounded at every step, so that denominators stay small: the sum is off by less than rows / 2^80.
-        total += Fraction(deaths * UNITS**2 // rows, UNITS**2)
-        levels.append(max(1, round((total or Fraction(1, len(times) + 1)) * UNITS)))
+        # Rounded at every step, so that numbers stay small: the sum is off by less than rows / 2^80.
+        total += deaths * UNITS**2 // rows
+        levels.append(max(1, nearest(total, UNITS) if total else before))
     each = np.array(levels, dtype=np.int64)[place]
     return each * 2 + observed.astype(np.int64)
 

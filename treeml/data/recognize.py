@@ -18,7 +18,7 @@ _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "ut
 
 def recognized(path: Path, content: bytes) -> str | None:
     """The format according to the ending or the first lines (UTF-8 without a byte order mark); None for any other."""
-    if path.suffix == ".names" or (path.suffix == ".data" and path.with_suffix(".names").is_file()):
+    if path.suffix == ".names" or (path.suffix in (".data", ".test") and path.with_suffix(".names").is_file()):
         return "C4.5"
     if path.suffix in (".libsvm", ".svm", ".svmlight"):
         return "libsvm"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
-from math import floor, gcd, lcm, log10
+from math import ceil, floor, gcd, lcm, log10
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 EXACT = 2**53
-_MANY = 10_000  # beyond this many floats, fractions in Python take too long
+_MANY = 10_000  # beyond this many floats, decimals in Python take too long
+_DIGITS = 300  # powers of ten up to this are floats
+_SOME = 100  # beyond this many, decimals are not tried if only a common divisor could make them fit
 
 
 def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
@@ -34,41 +36,70 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
         if not len(whole) or (magnitude.sum() < most * 0.99 and magnitude.max() < largest * 0.99):
             common = int(np.gcd.reduce(whole)) if digits else 1
             return whole // common if common > 1 else whole, Fraction(max(common, 1), 10**digits), Fraction(0)
-    if values.dtype.kind == "f" and len(values) > _MANY:
+    if values.dtype.kind == "f" and (len(values) > _MANY or (len(values) > _SOME and _too_fine(values, most))):
         return _rounded(values, most, min(largest, EXACT))
     known, place, counts = np.unique(values, return_inverse=True, return_counts=True)
-    decimals = [Fraction(Decimal(repr(value))) for value in known.tolist()]
-    fitted, scale, moved = fit(decimals, counts.tolist(), most, largest)
+    decimals = [Decimal(repr(value)).as_integer_ratio() for value in known.tolist()]
+    fitted, scale, moved = _fit(decimals, counts.tolist(), most, largest)
     return np.array(fitted, dtype=np.int64)[place.reshape(-1)], scale, moved
 
 
 def fit(values: list[Fraction], counts: list[int], most: int, largest: int) -> tuple[list[int], Fraction, Fraction]:
     """The same for fractions with multiplicities."""
-    whole, scale = whole_fractions(values)
-    total = sum((abs(value) * count for value, count in zip(values, counts, strict=True)), Fraction(0))
-    top = max((abs(value) for value in values), default=Fraction(0))
-    if total / scale <= most and top / scale <= largest:
-        return whole, scale, Fraction(0)
+    return _fit([value.as_integer_ratio() for value in values], counts, most, largest)
+
+
+def _fit(
+    ratios: list[tuple[int, int]], counts: list[int], most: int, largest: int
+) -> tuple[list[int], Fraction, Fraction]:
+    """The same for numerators and denominators: whole numbers over one denominator, which take a tenth of the time."""
+    denominator = lcm(*(below for _, below in ratios))
+    parts = [above * (denominator // below) for above, below in ratios]
+    total = sum(abs(part) * count for part, count in zip(parts, counts, strict=True))
+    top = max(map(abs, parts), default=0)
+    common = gcd(*parts) or 1
+    if total <= most * common and top <= largest * common:
+        return [part // common for part in parts], Fraction(common, denominator), Fraction(0)
     # Rounding adds at most a half to every whole number, so that much room is left.
-    room = min(Fraction(most - sum(counts)) / total, Fraction(largest - 1) / top)
+    room = min(Fraction(most - sum(counts), total), Fraction(largest - 1, top)) * denominator
     digits = floor(log10(room.numerator) - log10(room.denominator))
     scale = Fraction(10) ** -digits
     while scale * room < 1:  # the logarithm may be off by a rounding error
         scale *= 10
-    rounded = [round(value / scale) for value in values]
+    # part / denominator = number * scale, so number is the nearest to part * up / down.
+    up, down = scale.denominator, scale.numerator * denominator
+    rounded = [nearest(part * up, down) for part in parts]
     moved = sum(
-        (abs(value - number * scale) * count for value, number, count in zip(values, rounded, counts, strict=True)),
-        Fraction(0),
+        abs(part * up - number * down) * count for part, number, count in zip(parts, rounded, counts, strict=True)
     )
-    return rounded, scale, moved
+    return rounded, scale, Fraction(moved, up * denominator)
+
+
+def nearest(above: int, below: int) -> int:
+    """The whole number nearest to a quotient, the even one of two, as `round` has it."""
+    whole, rest = divmod(above, below)
+    return whole + (2 * rest > below or (2 * rest == below and whole & 1))
+
+
+def _too_fine(values: NDArray[np.float64], most: int) -> bool:
+    """Whether floats that have more digits than `_by_division` tries exceed `most` in units of the last one."""
+    total, top = _logarithms(values)
+    digits = ceil(log10(EXACT) - top)
+    return abs(digits) <= _DIGITS and total + digits > log10(most) + 0.01
+
+
+def _logarithms(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The decimal logarithms of the sum of the magnitudes and of the largest one; the sum itself may be too large."""
+    magnitude = np.abs(values)
+    top = float(magnitude.max())
+    return log10(top) + log10(float((magnitude / top).sum())), log10(top)
 
 
 def _rounded(values: NDArray[np.float64], most: int, largest: int) -> tuple[Whole, Fraction, Fraction]:
     """Many floats, rounded at once to the finest power of ten that fits."""
-    magnitude = np.abs(values)
-    total, top = float(magnitude.sum()), float(magnitude.max())
-    room = min(0.99 * (most - len(values)) / total, 0.99 * (largest - 1) / top)
-    digits = min(floor(log10(room)), 300)
+    total, top = _logarithms(values)
+    room = min(log10(0.99 * (most - len(values))) - total, log10(0.99 * (largest - 1)) - top)
+    digits = min(floor(room), _DIGITS)
     whole = np.rint(values * 10.0**digits if digits >= 0 else values / 10.0**-digits)
     scale = Fraction(10) ** -digits
     # Half a unit for every value, and up to four half units in the last place of a product, whose factor is rounded.

@@ -43,6 +43,7 @@ def held_out(dataset: Dataset, rows: NDArray[Any]) -> Dataset:
         target=None if dataset.target is None else take_column(dataset.target, rows),
         actual=dataset.actual[rows] if len(dataset.actual) else dataset.actual,
         weight=dataset.weight[rows],
+        row_cost=None if dataset.row_cost is None else dataset.row_cost[rows],
         targets=dataset.targets[rows],
         linear=None if dataset.linear is None else dataset.linear.at(rows),
         given=None,

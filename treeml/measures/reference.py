@@ -66,8 +66,8 @@ predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains 
 `mcc("yes")` and `gmean` hold roots, so no sum of counts compares them, but both rise with the true positives and fall
 with the false positives. As a goal of their own they are maximized, and in requirements of their own bounded, by every
 back-end that bounds sums over the predictions, with proof: by [search over the counts](backends.md#the-plan). Their
-values are rounded down after 80 digits. Minimized, or in a sum with others, they are taken by `oracle` only. `gmean` of
-more than two classes is only reported.
+values are rounded down after 80 digits. `mcc` is minimized in the same way; `gmean` minimized, or one of them in a sum
+with others, is taken by `oracle` only. `gmean` of more than two classes is only reported.
 
 `ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
 measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
@@ -86,7 +86,9 @@ row weighs.
 
 `cost predict "a" by column loss_a` takes the cost of predicting `a` for a row from that row's value of `loss_a`, and
 `gain predict "a" by column score_a` counts the value as a negative cost. Classes without such a line cost 0, and the
-columns are not tested. With them, `mistake_cost` adds up these costs instead, and `gain` is its negative.
+columns are not tested. With them, `mistake_cost` adds up these costs instead, and `gain` is its negative. A tree that
+maximizes the gain is a policy: a report shows what it earns per row, and what each class for all rows would earn,
+instead of errors and accuracy, which would compare it with the decisions that were made before.
 
 `cost test a, b together = 20` costs 20 for the first of the columns on a path, and nothing for the others; `cost test b
 after a = 3` lowers the cost of `b` below a test of `a`. If several discounts apply, the largest counts.""",

@@ -8,7 +8,7 @@ where it is positive, is greatest at an end (the set of points with a smaller on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
 from typing import TYPE_CHECKING
@@ -49,6 +49,7 @@ class PositiveCounts:
     unit: Fraction  # the weight of one of them
     most_right: int
     most_wrong: int
+    is_turned: bool = False  # whether the counts are those of the opposite predictions, and the value is minus that
 
     # -- on a tree, and for given counts ---------------------------------------------------
 
@@ -56,7 +57,18 @@ class PositiveCounts:
         return added(routed.at_labels(self.right)), added(routed.at_labels(self.wrong))
 
     def value(self, right: Fraction | int, wrong: Fraction | int) -> Fraction:
-        return self.term.at(right * self.unit, wrong * self.unit)
+        right, wrong = right * self.unit, wrong * self.unit
+        if self.is_turned:
+            return -self.term.at(self.term.positives - right, self.term.negatives - wrong)
+        return self.term.at(right, wrong)
+
+    def turned(self) -> PositiveCounts | None:
+        """The counts of the opposite predictions: their mcc is minus that of the predictions; None for a gmean."""
+        ends = (self.term.positives / self.unit, self.term.negatives / self.unit)
+        if self.is_mean or ends != tuple(Fraction(row_ends(each)[1]) for each in (self.right, self.wrong)):
+            return None
+        right, wrong = (each.max(axis=1, keepdims=True) - each for each in (self.right, self.wrong))
+        return replace(self, right=right, wrong=wrong, is_turned=True)
 
     # -- sums and bounds for back-ends -----------------------------------------------------
 

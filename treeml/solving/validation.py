@@ -145,6 +145,7 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
     import numpy as np
 
     from treeml.data.table import label_text
+    from treeml.measures.policy import is_policy, policy_values
 
     weight = dataset.weight.astype(np.float64)
     total = float(weight.sum()) or 1.0
@@ -156,6 +157,8 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
         numbers = np.array([position.get(label_text(label), -1) for label in predicted])
         wrong = float(weight[numbers != dataset.actual].sum()) / total
         own = {**_shares(tree, dataset, inputs, numbers), **_reported(tree, dataset, numbers)}
+        if is_policy(dataset.spec):
+            return {**{name: float(value) for name, value in policy_values(dataset, numbers).items()}, **own}
         return {"error_rate": wrong, "accuracy": 1 - wrong, **own}
     if dataset.spec.observed is not None:
         return _survival_values(tree, dataset)

@@ -18,6 +18,7 @@ from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
+from treeml.measures.policy import is_policy, policy_values
 from treeml.measures.reported import reported_value
 from treeml.problem.constants import exact_sum, in_units
 from treeml.trees.nodes import Branch, Node, fan, sides
@@ -229,7 +230,8 @@ def _measures(
     tree: Tree, dataset: Dataset, outcome: TreeOutcome, values: dict[Use, Fraction | None]
 ) -> dict[str, Fraction]:
     measures: dict[str, Fraction] = {}
-    for name in (*STANDARD[tree.task], *SHAPE):
+    decides = is_policy(dataset.spec)
+    for name in (*(() if decides else STANDARD[tree.task]), *SHAPE):
         use = Use(name)
         if use not in values:
             if name == "error_rate":
@@ -247,6 +249,8 @@ def _measures(
     for use, value in values.items():
         if value is not None:
             measures.setdefault(use.text or written(use), value)
+    if decides:
+        measures.update(policy_values(dataset, outcome.predicted))
     if dataset.linear is None:  # the loss of linear leaves includes their ridge
         for use, value in values.items():
             if value is not None and use.measure in MEANS:

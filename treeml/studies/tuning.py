@@ -252,7 +252,7 @@ def _measure(name: str | None, candidates: Sequence[SizeCandidate], request: Req
         name = name or next((each for each in ("accuracy", *LOSSES) if each in known), known[0])
     if name not in known:
         raise SpecError(_unknown_measure(name, known))
-    declared = MEASURES.get(name.partition("(")[0])
+    declared = MEASURES.get(name.partition("(")[0].partition(" ")[0])  # `gain per row` is more of the better, too
     return name, declared is not None and declared.goal == "maximize"
 
 

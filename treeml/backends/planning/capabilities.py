@@ -141,7 +141,7 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         yield from _counting_lacks(goal, backend, feature)
         return
     if "Contingency" in goal.sum.kinds() - backend.can.goals:
-        because = f"{backend.name} takes mcc and gmean only as a goal of their own, and only maximizes them"
+        because = f"{backend.name} takes mcc and gmean only as a goal of their own, and gmean only to maximize it"
         yield Refusal(feature, because, "make the rest another goal: `maximize mcc(...) then minimize leaves`")
         return
     if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:

@@ -1,9 +1,10 @@
-"""A back-end that minimizes sums within bounds -> one that maximizes mcc or gmean, by search over the counts.
+"""A back-end that minimizes sums within bounds -> one that optimizes mcc or gmean, by search over the counts.
 
 Both rise with the true positives and fall with the false positives. For an interval of numbers of false positives, the
 back-end finds the tree that is best along a line: no tree with a number in the interval has more true positives than
 the line allows, which bounds the measure. The tree itself is the best one with its number of false positives, so the
-interval is divided there, and each part is searched further only if its bound is above the best value so far.
+interval is divided there, and each part is searched further only if its bound is above the best value so far. To
+minimize mcc is to maximize that of the opposite predictions.
 """
 
 from __future__ import annotations
@@ -24,9 +25,11 @@ from treeml.problem.tree import Leaf, Node
 
 
 def counts(goal: Goal) -> PositiveCounts | None:
-    """The counts of a goal that maximizes mcc or gmean; None for any other goal."""
+    """The counts of a goal that maximizes mcc or gmean, or minimizes mcc; None for any other goal."""
     found = counts_of(goal.sum)
-    return found if found is not None and goal.sum.parts[0][0] < 0 else None
+    if found is None or goal.sum.parts[0][0] == 0:
+        return None
+    return found if goal.sum.parts[0][0] < 0 else found.turned()
 
 
 def count(inner: Solve) -> Solve:
@@ -49,7 +52,7 @@ class _Interval:
 
 
 class _Intervals:
-    """A search over intervals, the one with the greatest bound first. Values here are those of the measure itself."""
+    """A search over intervals, the one with the greatest bound first. Values here are those of the counts."""
 
     def __init__(
         self, inner: Solve, problem: Problem, table: PositiveCounts, limits: Limits, on_progress: OnProgress | None
@@ -60,7 +63,7 @@ class _Intervals:
         self.table = table
         self.limits = limits
         self.on_progress = on_progress
-        self.factor = problem.goals[0].sum.parts[0][0]
+        self.factor = -abs(problem.goals[0].sum.parts[0][0])
         self.open: list[tuple[Fraction, int, _Interval]] = []  # minus the bound, a number that breaks ties
         self.ticket = numbers()
         self.tree: Node | None = None

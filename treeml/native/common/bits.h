@@ -80,4 +80,30 @@ static inline int multiply_overflows (int64_t a, int64_t b, int64_t *product) {
 
 #endif
 
+/* Exchanges the upper bits of some words, those of the mask after a shift, with the lower bits of others. */
+static inline ALWAYS_INLINE void exchange_bits (uint64_t *words, int count, int distance, int shift, uint64_t mask) {
+  for (int top = 0; top < 64; top += 2 * distance)
+    for (int i = top; i < top + count; i++) {
+      const uint64_t swap = ((words[i] >> shift) ^ words[i + distance]) & mask;
+      words[i] ^= swap << shift;
+      words[i + distance] ^= swap;
+    }
+}
+
+/* Transposes a 64 x 64 block of bits. Words that are exchanged are always eight or more apart, so that vectors hold
+   them: for the last three steps the block is stored with the two digits of its numbers, to the base of 8, swapped. */
+static inline void transpose_bits (uint64_t block[64]) {
+  uint64_t swapped[64];
+  exchange_bits (block, 32, 32, 32, UINT64_C (0x00000000ffffffff));
+  exchange_bits (block, 16, 16, 16, UINT64_C (0x0000ffff0000ffff));
+  exchange_bits (block, 8, 8, 8, UINT64_C (0x00ff00ff00ff00ff));
+  for (int i = 0; i < 64; i++)
+    swapped[i] = block[i % 8 * 8 + i / 8];
+  exchange_bits (swapped, 32, 32, 4, UINT64_C (0x0f0f0f0f0f0f0f0f));
+  exchange_bits (swapped, 16, 16, 2, UINT64_C (0x3333333333333333));
+  exchange_bits (swapped, 8, 8, 1, UINT64_C (0x5555555555555555));
+  for (int i = 0; i < 64; i++)
+    block[i] = swapped[i % 8 * 8 + i / 8];
+}
+
 #endif

@@ -1,62 +1,59 @@
 /* Survival times: costs of leaves from sums, and depth two from the sums of pairs of tests (Demirovic et al. 2022 do
    the same for classes).
 
-   The sums of four numbers over the rows that answer yes to two tests give those of the other three corners by
-   subtraction, in whole numbers, so a tree costs the same here as in the plain definition of leaf.c. */
+   The best root of depth two is found with doubles, whose errors are small beside a unit; the value of its tree is then
+   computed by the plain definition of leaf.c, so that all parts of the search agree about it. */
 #include "general/hazards.h"
 
 #include "common/bits.h"
-#include "solver/hazard.h"
+#include "general/hazard_table.h"
+#include "simd/hazard_leaf.h"
 
 #include <string.h>
 
-/* More pairs than this need more memory than they save time. */
-enum { most_paired = 4096 };
+/* Up to so many tests, every depth has tables of its own; beyond the second number, pairs need too much memory. */
+enum { most_nested = 1024, most_paired = 4096 };
 
-struct hazards {
-  int32_t *first;           /* for every row: where its tests begin */
-  int32_t *listed;          /* the tests of each row to which it gives the rarer answer */
-  int32_t *slot;            /* number of a test among those that split the rows of the problem, or -1 */
-  int32_t *active;          /* the tests with a slot */
-  int32_t *here;            /* slots of the row at hand */
-  int64_t *best;            /* best stump below each slot: the no side and the yes side */
-  struct hazard_sums *cell; /* the pairs of slots i <= j, row after row */
-};
+/* A tree of depth two has four leaves, each of them rounded to units. */
+enum { rounded_units = 3 };
 
-static int is_rarer (const struct general *general, int32_t test, int64_t rows) {
+static int64_t count_column (const struct general *general, int32_t test) {
   const uint64_t *mask = general_column (general, test);
   int64_t yes = 0;
   for (int64_t w = 0; w < general->words; w++)
     yes += count_bits (mask[w]);
-  return 2 * yes <= rows;
+  return yes;
 }
 
 static int list_answers (struct general *general, struct hazards *hazards) {
   treeml_solver *solver = general->solver;
   int64_t total = 0;
+  for (int32_t test = 0; test < general->tests; test++) {
+    const int64_t yes = count_column (general, test), no = solver->rows - yes;
+    hazards->rarer[test] = yes <= no;
+    total += smaller (yes, no);
+  }
+  if (total > INT32_MAX)
+    return 0;
+  hazards->listed = arena_allocate (&solver->arena, (size_t) total + 1, sizeof *hazards->listed);
+  if (!hazards->listed)
+    return 0;
   for (int pass = 0; pass < 2; pass++) {
     for (int32_t test = 0; test < general->tests; test++) {
-      const int yes = is_rarer (general, test, solver->rows);
       const uint64_t *mask = general_column (general, test);
-      for (int64_t row = 0; row < solver->rows; row++) {
-        if ((int) (mask[row >> 6] >> (row & 63) & 1) != yes)
-          continue;
-        if (pass)
-          hazards->listed[hazards->first[row]++] = test;
-        else {
-          hazards->first[row + 1]++;
-          total++;
+      for (int64_t w = 0; w < general->words; w++) {
+        const int64_t left = solver->rows - 64 * w;
+        const uint64_t valid = left < 64 ? ((uint64_t) 1 << left) - 1 : ~(uint64_t) 0;
+        for (uint64_t rest = (hazards->rarer[test] ? mask[w] : ~mask[w]) & valid; rest; rest &= rest - 1) {
+          const int64_t row = 64 * w + lowest_bit (rest);
+          if (pass)
+            hazards->listed[hazards->first[row]++] = test;
+          else
+            hazards->first[row + 1]++;
         }
       }
     }
-    if (pass)
-      break;
-    if (total > INT32_MAX)
-      return 0;
-    hazards->listed = arena_allocate (&solver->arena, (size_t) total + 1, sizeof *hazards->listed);
-    if (!hazards->listed)
-      return 0;
-    for (int64_t row = 0; row < solver->rows; row++)
+    for (int64_t row = 0; row < solver->rows && !pass; row++)
       hazards->first[row + 1] += hazards->first[row];
   }
   memmove (hazards->first + 1, hazards->first, (size_t) solver->rows * sizeof *hazards->first);
@@ -64,24 +61,40 @@ static int list_answers (struct general *general, struct hazards *hazards) {
   return 1;
 }
 
+/* Whether the pair sums fit; the rows of a cell have 31 bits. */
+static int has_pairs (const struct general *general) {
+  const treeml_solver *solver = general->solver;
+  if (solver->goal != goal_hazards || !solver->options.pairs || solver->options.once || solver->column_cost ||
+      general->depths < 2 || general->tests > most_paired)
+    return 0;
+  int64_t counted = 0;
+  for (int64_t row = 0; row < solver->rows && counted <= INT32_MAX; row++)
+    counted += solver->count ? solver->count[row] : 1;
+  return counted <= INT32_MAX;
+}
+
 int hazards_make (struct general *general) {
   treeml_solver *solver = general->solver;
   struct arena *arena = &solver->arena;
-  if (solver->goal != goal_hazards || !solver->options.pairs || solver->options.once || solver->column_cost ||
-      general->depths < 2 || general->tests > most_paired)
+  if (!has_pairs (general))
     return 1;
   struct hazards *hazards = general->hazards = arena_allocate (arena, 1, sizeof *hazards);
   if (!hazards)
     return 0;
   const size_t tests = (size_t) general->tests + 1;
+  hazards->kernel = simd_hazard_stumps (simd_select (solver->options.kernel, simd_avx512));
   hazards->first = arena_allocate (arena, (size_t) solver->rows + 2, sizeof *hazards->first);
-  hazards->slot = arena_allocate (arena, tests, sizeof *hazards->slot);
-  hazards->active = arena_allocate (arena, tests, sizeof *hazards->active);
   hazards->here = arena_allocate (arena, tests, sizeof *hazards->here);
-  hazards->best = arena_allocate (arena, 2 * tests, sizeof *hazards->best);
-  hazards->cell = arena_allocate (arena, tests * (tests + 1) / 2, sizeof *hazards->cell);
-  return hazards->first && hazards->slot && hazards->active && hazards->here && hazards->best && hazards->cell &&
-         list_answers (general, hazards);
+  hazards->rarer = arena_allocate (arena, tests, sizeof *hazards->rarer);
+  hazards->best[0] = arena_allocate (arena, tests, sizeof *hazards->best[0]);
+  hazards->best[1] = arena_allocate (arena, tests, sizeof *hazards->best[1]);
+  hazards->room = arena_allocate (arena, 2 * tests, sizeof *hazards->room);
+  if (!hazards->kernel || !hazards->first || !hazards->here || !hazards->rarer || !hazards->best[0] ||
+      !hazards->best[1] || !hazards->room)
+    return 0;
+  if (general->tests > most_nested && !(hazards->shared = hazard_table_make (general)))
+    return 0;
+  return list_answers (general, hazards);
 }
 
 void hazards_release (struct general *general) {
@@ -91,12 +104,26 @@ void hazards_release (struct general *general) {
     return;
   arena_release (arena, hazards->first);
   arena_release (arena, hazards->listed);
-  arena_release (arena, hazards->slot);
-  arena_release (arena, hazards->active);
   arena_release (arena, hazards->here);
-  arena_release (arena, hazards->best);
-  arena_release (arena, hazards->cell);
+  arena_release (arena, hazards->rarer);
+  arena_release (arena, hazards->best[0]);
+  arena_release (arena, hazards->best[1]);
+  arena_release (arena, hazards->room);
+  hazard_table_release (general, hazards->shared);
   arena_release (arena, hazards);
+}
+
+int hazards_make_tables (struct general *general, struct general_subproblem *problem) {
+  if (!general->hazards || general->hazards->shared)
+    return 1;
+  problem->table = hazard_table_make (general);
+  problem->part = hazard_table_make (general);
+  return problem->table && problem->part;
+}
+
+void hazards_release_tables (struct general *general, struct general_subproblem *problem) {
+  hazard_table_release (general, problem->table);
+  hazard_table_release (general, problem->part);
 }
 
 static struct hazard_sums sum_of (const struct general *general, const uint64_t *rows, const uint64_t *mask) {
@@ -123,84 +150,132 @@ void hazards_open (struct general *general, struct general_subproblem *problem) 
   }
 }
 
-/* Cells of slot i are at i_cells[j] for j >= i. */
-static struct hazard_sums *cells_of (const struct hazards *hazards, int64_t slots, int64_t i) {
-  return hazards->cell + i * slots - i * (i + 1) / 2;
+static struct hazard_cell cell_of (const struct hazard_sums *sums) {
+  return (struct hazard_cell) {sums->hazard, sums->deaths << 32 | sums->count};
 }
 
-static void add_pairs (struct general *general, const struct general_subproblem *problem, int64_t slots) {
+/* The best stump on either side of every usable test, or a leaf there, in hazards->best. */
+static void find_stumps (struct general *general, const struct general_subproblem *problem,
+                         const struct hazard_table *table) {
+  const treeml_solver *solver = general->solver;
   struct hazards *hazards = general->hazards;
-  memset (hazards->cell, 0, (size_t) (slots * (slots + 1) / 2) * sizeof *hazards->cell);
+  const double price = (double) solver->options.leaf_price;
+  const int64_t support = larger (1, solver->options.support);
+  const struct hazard_cell all = cell_of (&table->all);
+  for (int32_t i = 0; i < general->tests; i++)
+    for (int first = 0; first < 2; first++) {
+      const struct hazard_cell side = first ? table->side[i] : hazard_cell_difference (all, table->side[i]);
+      hazards->best[first][i] = hazard_leaf_units (side, support, solver->unit, price);
+    }
+  struct hazard_stumps_task task = {.tests = general->tests,
+                                    .side = table->side,
+                                    .support = support,
+                                    .unit = solver->unit,
+                                    .price = price,
+                                    .best = {hazards->best[0], hazards->best[1]},
+                                    .room = hazards->room};
+  for (int32_t i = 0; i < general->tests; i++) {
+    if (!problem->usable[i])
+      continue;
+    double best[2];
+    task.from = i + 1;
+    task.both = hazard_row (general, table, i);
+    task.one = table->side[i];
+    task.rest = hazard_cell_difference (all, task.one);
+    hazards->kernel->stumps (&task, best);
+    for (int first = 0; first < 2; first++)
+      hazards->best[first][i] = fmin (hazards->best[first][i], best[first]);
+  }
+}
+
+/* The best partner of a test on its first or second side; -1 for none. */
+static int32_t partner_of (const struct general *general, const struct general_subproblem *problem,
+                           const struct hazard_table *table, int32_t test, int first) {
+  const treeml_solver *solver = general->solver;
+  const struct hazard_cell all = cell_of (&table->all), one = table->side[test];
+  const struct hazard_cell here = first ? one : hazard_cell_difference (all, one);
+  const double price = (double) solver->options.leaf_price;
+  const int64_t support = larger (1, solver->options.support);
+  double best = hazard_leaf_units (here, support, solver->unit, price);
+  int32_t partner = -1;
+  for (int32_t j = 0; j < general->tests; j++) {
+    if (!problem->usable[j] || j == test)
+      continue;
+    struct hazard_cell both = j > test ? hazard_row (general, table, test)[j] : hazard_row (general, table, j)[test];
+    if (!first)
+      both = hazard_cell_difference (table->side[j], both);
+    const double value = hazard_leaf_units (both, support, solver->unit, price) +
+                         hazard_leaf_units (hazard_cell_difference (here, both), support, solver->unit, price);
+    if (value < best) {
+      best = value;
+      partner = j;
+    }
+  }
+  return partner;
+}
+
+/* The exact cost of one side of a test with a partner below it, or as a leaf. */
+static int64_t exact_side (struct general *general, const struct general_subproblem *problem, int32_t test, int yes,
+                           int32_t partner) {
+  const uint64_t *mask = general_column (general, test);
   for (int64_t w = 0; w < general->words; w++)
-    for (uint64_t rest = problem->rows[w]; rest; rest &= rest - 1) {
-      const int64_t row = 64 * w + lowest_bit (rest);
-      const struct hazard_sums sums = hazard_of_row (general->solver, row);
-      int32_t count = 0;
-      for (int32_t at = hazards->first[row]; at < hazards->first[row + 1]; at++) {
-        const int32_t slot = hazards->slot[hazards->listed[at]];
-        hazards->here[count] = slot;
-        count += slot >= 0;
-      }
-      for (int32_t i = 0; i < count; i++) {
-        struct hazard_sums *cells = cells_of (hazards, slots, hazards->here[i]);
-        for (int32_t j = i; j < count; j++)
-          hazard_add (&cells[hazards->here[j]], &sums);
-      }
-      general->work += (int64_t) count * count;
-    }
+    general->scratch[w] = problem->rows[w] & (yes ? mask[w] : ~mask[w]);
+  const struct hazard_sums all = sum_of (general, general->scratch, NULL);
+  if (partner < 0)
+    return hazard_leaf (general->solver, &all);
+  const struct hazard_sums part = sum_of (general, general->scratch, general_column (general, partner));
+  const struct hazard_sums rest = hazard_difference (&all, &part);
+  return plus (hazard_leaf (general->solver, &part), hazard_leaf (general->solver, &rest));
 }
 
-static void keep_least (int64_t *least, int64_t a, int64_t b) { *least = smaller (*least, plus (a, b)); }
-
-/* The best stump on either side of every slot, from the four corners of every pair. */
-static void find_stumps (struct general *general, const struct general_subproblem *problem, int64_t slots) {
-  const treeml_solver *solver = general->solver;
-  struct hazards *hazards = general->hazards;
-  const struct hazard_sums all = sum_of (general, problem->rows, NULL);
-  for (int64_t i = 0; i < slots; i++) {
-    const struct hazard_sums *mine = cells_of (hazards, slots, i), *one = &mine[i];
-    const struct hazard_sums not_one = hazard_difference (&all, one);
-    int64_t *best = hazards->best + 2 * i;
-    for (int64_t j = i + 1; j < slots; j++) {
-      const struct hazard_sums *other = &cells_of (hazards, slots, j)[j], *both = &mine[j];
-      const struct hazard_sums first = hazard_difference (one, both), second = hazard_difference (other, both);
-      const struct hazard_sums none = hazard_difference (&not_one, &second);
-      const int64_t yes_yes = hazard_leaf (solver, both), yes_no = hazard_leaf (solver, &first);
-      const int64_t no_yes = hazard_leaf (solver, &second), no_no = hazard_leaf (solver, &none);
-      keep_least (&best[1], yes_yes, yes_no);
-      keep_least (&best[0], no_yes, no_no);
-      keep_least (&hazards->best[2 * j + 1], yes_yes, no_yes);
-      keep_least (&hazards->best[2 * j], yes_no, no_no);
-    }
-  }
+static struct hazard_sums sums_of_side (const struct hazard_table *table, int32_t test) {
+  const struct hazard_cell side = table->side[test];
+  return (struct hazard_sums) {side.hazard, table->cost[test], side.people >> 32, side.people & 0xffffffff};
 }
 
-const int64_t *hazards_two (struct general *general, struct general_subproblem *problem) {
-  struct hazards *hazards = general->hazards;
-  if (!hazards)
-    return NULL;
-  const treeml_solver *solver = general->solver;
-  int64_t slots = 0;
+static void leaves_of_sides (struct general *general, struct general_subproblem *problem,
+                             const struct hazard_table *table) {
   for (int32_t test = 0; test < general->tests; test++) {
-    problem->two[test] = UNREACHABLE;
-    hazards->slot[test] = problem->usable[test] ? (int32_t) slots : -1;
-    if (problem->usable[test])
-      hazards->active[slots++] = test;
+    if (!problem->usable[test])
+      continue;
+    const int yes = general->hazards->rarer[test];
+    const struct hazard_sums first = sums_of_side (table, test), second = hazard_difference (&table->all, &first);
+    problem->leaf[yes][test] = hazard_leaf (general->solver, &first);
+    problem->leaf[!yes][test] = hazard_leaf (general->solver, &second);
+    general->solver->statistics.leaf_costs += 2;
   }
-  add_pairs (general, problem, slots);
-  const struct hazard_sums all = sum_of (general, problem->rows, NULL);
-  for (int64_t i = 0; i < slots; i++) {
-    const struct hazard_sums *yes = &cells_of (hazards, slots, i)[i], no = hazard_difference (&all, yes);
-    hazards->best[2 * i + 1] = hazard_leaf (solver, yes);
-    hazards->best[2 * i] = hazard_leaf (solver, &no);
+}
+
+void hazards_two (struct general *general, struct general_subproblem *problem, int32_t depth, int32_t useful) {
+  const struct hazards *hazards = general->hazards;
+  const struct hazard_table *table = hazard_table_of (general, problem, depth);
+  find_stumps (general, problem, table);
+  int32_t root = -1;
+  double best = (double) INFINITY;
+  for (int32_t test = 0; test < general->tests; test++) {
+    problem->two[test] = hazards->best[0][test] + hazards->best[1][test];
+    if (problem->usable[test] && problem->two[test] < best) {
+      best = problem->two[test];
+      root = test;
+    }
   }
-  find_stumps (general, problem, slots);
-  for (int64_t i = 0; i < slots; i++) {
-    const int32_t test = hazards->active[i];
-    const int64_t value = problem->two[test] = plus (hazards->best[2 * i], hazards->best[2 * i + 1]);
-    if (value < problem->fact[0].upper)
-      problem->fact[0] = (struct fact) {problem->fact[0].lower, value, test, 0};
+  general_poll (general, 16 * (int64_t) general->tests * general->tests);
+  struct fact *fact = &problem->fact[0];
+  if (useful > 2)
+    leaves_of_sides (general, problem, table);
+  const double low = best + (double) table->all.cost / HAZARD_UNIT * general->solver->unit - rounded_units;
+  if (useful == 2 && low >= (double) smaller (problem->upper[0], fact->upper)) {
+    fact->lower = low < (double) fact->upper ? larger (fact->lower, (int64_t) floor (low)) : fact->upper;
+    return;
   }
-  general_poll (general, 16 * slots * slots);
-  return problem->two;
+  if (root < 0)
+    return;
+  int64_t value = 0;
+  for (int first = 0; first < 2; first++)
+    value = plus (value, exact_side (general, problem, root, first == hazards->rarer[root],
+                                     partner_of (general, problem, table, root, first)));
+  if (value < fact->upper)
+    *fact = (struct fact) {fact->lower, value, root, 0};
+  if (useful == 2)
+    fact->lower = fact->upper;
 }

@@ -162,7 +162,7 @@ static void try_split (struct general *general, struct general_subproblem *probl
 }
 
 static void search_splits (struct general *general, struct general_subproblem *problem, int32_t depth, int64_t leaves,
-                           const int64_t *floor, const int64_t *value) {
+                           const int64_t *floor, const double *value) {
   treeml_solver *solver = general->solver;
   const int32_t levels = general->levels;
   const int at_root = general->path_length == 0;
@@ -296,21 +296,24 @@ void general_solve (struct general *general, int32_t depth, int64_t leaves, cons
   const int can_split = useful >= 1 && leaves != 1 && general->tests;
   if (!begin_facts (general, problem, can_split, leaf, floor) || !look_up (general, problem, useful, leaves))
     return;
-  general_open (general, problem);
+  const int paired = general->hazards && useful > 1 && !leaves;
+  general_open (general, problem, paired);
   if (solver_stopping (solver))
     return;
-  try_stumps (general, problem);
-  const int64_t *value = useful > 1 && !leaves ? hazards_two (general, problem) : NULL;
+  if (paired)
+    hazards_two (general, problem, depth, useful);
+  else
+    try_stumps (general, problem);
   const int at_root = general->path_length == 0;
   for (int32_t q = 0; q < levels; q++) {
     if (at_root)
       general_publish (general, problem, depth, leaves, q);
-    if (useful == 1 || leaves == 2 || (useful == 2 && value && !solver_stopping (solver)))
+    if (useful == 1 || leaves == 2)
       problem->fact[q].lower = problem->fact[q].upper;
   }
-  if (useful > 1 && leaves != 2 && !(useful == 2 && value)) {
+  if (useful > 1 && leaves != 2 && !(useful == 2 && paired)) {
     protect (general, problem, useful, leaves, 1);
-    search_splits (general, problem, depth, leaves, floor, value);
+    search_splits (general, problem, depth, leaves, floor, paired ? problem->two : NULL);
     protect (general, problem, useful, leaves, 0);
   }
   for (int32_t q = 0; q < levels; q++) {

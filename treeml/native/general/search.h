@@ -1,7 +1,7 @@
 /* general/: the search for goals and constraints that do not follow from pair counts. search.c is the branch and
-   bound, hazards.c knows survival times, subproblem.c holds the state of one depth, run.c goes from the rows to the
-   answer, and sparse_bitset.h is an alternative representation of row sets. This header declares what these files
-   share. */
+   bound, hazards.c and hazard_table.c know survival times, subproblem.c holds the state of one depth, run.c goes from
+   the rows to the answer, and sparse_bitset.h is an alternative representation of row sets. This header declares what
+   these files share. */
 #ifndef TREEML_GENERAL_SEARCH_H
 #define TREEML_GENERAL_SEARCH_H
 
@@ -23,8 +23,10 @@ struct general_subproblem {
   struct fact *fact; /* bounds and values found */
   struct fact *child[2];
   int64_t *child_upper;
-  int64_t *pay; /* for each test */
-  int64_t *two; /* value of each test as a root of depth two, if the goal has pair sums */
+  int64_t *pay;                      /* for each test */
+  double *two;                       /* value of each test as a root of depth two, if the goal has pair sums */
+  struct hazard_table *table, *part; /* memory for pair sums, see hazard_table.h */
+  const struct hazard_table *sums;   /* those of the rows that were searched last, or NULL */
   uint8_t *usable;
   int32_t *order;
 };
@@ -84,9 +86,10 @@ int general_poll (struct general *general, int64_t work);
 void general_enter (struct general *general, const struct general_subproblem *from, uint64_t *to, int32_t test,
                     int yes);
 void general_leave (struct general *general);
-void general_open (struct general *general, struct general_subproblem *problem);
+/* With `paired`, only the usable tests: what they cost follows from pair sums. */
+void general_open (struct general *general, struct general_subproblem *problem, int paired);
 /* `value`: what each test is worth as a root of depth two, or NULL if that is not known. */
-void general_order (struct general *general, struct general_subproblem *problem, int at_root, const int64_t *value);
+void general_order (struct general *general, struct general_subproblem *problem, int at_root, const double *value);
 void general_push (struct general *general, int32_t test, int yes);
 void general_pop (struct general *general);
 int64_t general_useful_leaves (int64_t leaves, int32_t depth);

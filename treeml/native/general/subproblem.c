@@ -34,6 +34,7 @@ void general_subproblem_release (struct general *general, struct general_subprob
   arena_release (arena, problem->child_upper);
   arena_release (arena, problem->pay);
   arena_release (arena, problem->two);
+  hazards_release_tables (general, problem);
   arena_release (arena, problem->usable);
   arena_release (arena, problem->order);
   arena_release (arena, problem);
@@ -64,7 +65,8 @@ struct general_subproblem *general_subproblem_at (struct general *general, int32
     problem->usable = arena_allocate (arena, tests, sizeof *problem->usable);
     problem->order = arena_allocate (arena, tests, sizeof *problem->order);
     fits = fits && problem->rows && problem->bound && problem->upper && problem->fact && problem->child_upper &&
-           problem->pay && problem->two && problem->usable && problem->order;
+           problem->pay && problem->two && problem->usable && problem->order &&
+           (depth < 2 || hazards_make_tables (general, problem));
   }
   if (!fits) {
     general_subproblem_release (general, problem);
@@ -245,7 +247,7 @@ static void custom_leaves (struct general *general, struct general_subproblem *p
 }
 
 /* Determines which tests split the rows, what they add to the value, and what their sides cost as leaves. */
-void general_open (struct general *general, struct general_subproblem *problem) {
+void general_open (struct general *general, struct general_subproblem *problem, int paired) {
   treeml_solver *solver = general->solver;
   const int32_t levels = general->levels;
   const int64_t counted = solver->column_cost ? general_count (general, problem->rows) : 0;
@@ -260,6 +262,8 @@ void general_open (struct general *general, struct general_subproblem *problem) 
     problem->usable[test] = yes && no && !(solver->options.once && general->used[number]);
     problem->pay[test] = solver->column_cost ? counted * solver_column_price (solver, general->used, number) : 0;
   }
+  if (paired)
+    return;
   /* Computing order statistics requires a look at every row. */
   const int64_t work = (solver->goal == goal_loss ? 512 * levels : 8) * general->words;
   if (solver->goal == goal_custom)
@@ -278,7 +282,7 @@ void general_open (struct general *general, struct general_subproblem *problem) 
 }
 
 /* Orders the tests by their cost as stumps; for classes optionally by information gain. */
-void general_order (struct general *general, struct general_subproblem *problem, int at_root, const int64_t *value) {
+void general_order (struct general *general, struct general_subproblem *problem, int at_root, const double *value) {
   treeml_solver *solver = general->solver;
   const int64_t how = solver->options.order;
   double *score = (double *) (void *) problem->bound; /* this array is not in use yet */
@@ -298,7 +302,7 @@ void general_order (struct general *general, struct general_subproblem *problem,
     if (how == 1 || solver->goal != goal_classes || solver->cost) {
       const int64_t at = (int64_t) test * general->levels;
       const int64_t stump = plus (plus (problem->leaf[0][at], problem->leaf[1][at]), problem->pay[test]);
-      score[test] = (double) (value ? value[test] : stump);
+      score[test] = value ? value[test] : (double) stump;
       if (how == 3)
         score[test] = -score[test];
       continue;

@@ -174,7 +174,8 @@ static int ask (struct worker *worker, const struct cell_sums *all, const struct
   const struct shape *shape = &worker->rows->shape;
   const int32_t classes = worker->solver->classes;
   const int64_t wide = 4000000 / ((int64_t) shape->stride * classes) / 16 * 16, piece = wide < 16 ? 16 : wide;
-  struct cell_question question = {classes, supported (worker) ? (int32_t) worker->solver->options.support : 0, 0, 0};
+  struct cell_question question = {classes, supported (worker) ? (int32_t) worker->solver->options.support : 0, 0, 0, 0,
+                                   0};
   for (; question.to < shape->tests; question.from = question.to) {
     question.to = (int32_t) smaller (question.from + piece, shape->tests);
     worker->cells->classes (shape, &question, all, without, &worker->answer);

@@ -1,5 +1,5 @@
 /* The model for squared loss: the loss of every cell follows from its sums of weights and of weighted targets. */
-#include "pair/search.h"
+#include "pair/packed_moments.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,7 +14,8 @@ static int sums_make (struct worker *worker, struct cell_sums *sums, int with_pa
   sums->real_test = arena_allocate (arena, (channels + 1) * stride + 64, sizeof *sums->real_test);
   sums->real_total = arena_allocate (arena, channels, sizeof *sums->real_total);
   if (worker->rows->packed && with_pairs) {
-    sums->whole = arena_allocate (arena, 2 * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
+    const size_t matrices = worker->rows->joined ? 1 : 2;
+    sums->whole = arena_allocate (arena, matrices * (size_t) shape->padded * stride + 64, sizeof *sums->whole);
     sums->whole_test = arena_allocate (arena, 2 * stride + 64, sizeof *sums->whole_test);
     sums->whole_total = arena_allocate (arena, 2, sizeof *sums->whole_total);
     if (!sums->whole || !sums->whole_test || !sums->whole_total)
@@ -47,7 +48,7 @@ static int worker_make (struct worker *worker) {
   /* A pass needs no worths, and needs the count only if support is bounded. */
   worker->small_sums.channels = worker->rows->outputs + 1 + (worker->solver->options.support > 1);
   worker->workspace = arena_allocate (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
-  fits = fits && worker->workspace;
+  fits = fits && worker->workspace && packed_make (worker);
   for (int side = 0; side < 2; side++) {
     worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
     worker->answer.real_best[side] = arena_allocate (arena, tests, sizeof (double));
@@ -61,6 +62,7 @@ static int worker_make (struct worker *worker) {
 
 static void worker_release (struct worker *worker) {
   sums_release (worker, &worker->small_sums);
+  packed_release (worker);
   arena_release (&worker->solver->arena, worker->workspace);
   for (int side = 0; side < 2; side++) {
     arena_release (&worker->solver->arena, worker->answer.real_leaf[side]);
@@ -70,7 +72,7 @@ static void worker_release (struct worker *worker) {
   }
 }
 
-static double squares_of (const struct worker *worker, const int32_t *ids, int32_t count) {
+double squares_of (const struct worker *worker, const int32_t *ids, int32_t count) {
   double squares = 0;
   for (int32_t i = 0; i < count; i++)
     squares += worker->rows->square[ids[i]];
@@ -87,8 +89,8 @@ static void measure (struct worker *worker, struct subproblem *problem) {
   problem->squares = squares_of (worker, problem->ids, problem->start[1]);
 }
 
-/* How much of the squares a mean saves; negative if there are too few rows. */
-static double leaf_gain (const struct worker *worker, const double *total) {
+/* Negative if there are too few rows. */
+double leaf_gain (const struct worker *worker, const double *total) {
   const int32_t outputs = worker->rows->outputs;
   if (worker->solver->options.support > 1 && total[1 + outputs] < (double) worker->solver->options.support)
     return -1;
@@ -98,7 +100,7 @@ static double leaf_gain (const struct worker *worker, const double *total) {
   return gain;
 }
 
-static int64_t value_of (const struct worker *worker, double squares, double gain, int64_t leaves) {
+int64_t value_of_gain (const struct worker *worker, double squares, double gain, int64_t leaves) {
   if (gain < 0)
     return UNREACHABLE;
   const double left = squares - gain;
@@ -106,7 +108,7 @@ static int64_t value_of (const struct worker *worker, double squares, double gai
 }
 
 static int64_t leaf (const struct worker *worker, const struct subproblem *problem) {
-  return value_of (worker, problem->squares, leaf_gain (worker, problem->sums.real_total), 1);
+  return value_of_gain (worker, problem->squares, leaf_gain (worker, problem->sums.real_total), 1);
 }
 
 /* Returns 0 if the search was stopped in between; the sums are then incomplete. */
@@ -164,18 +166,17 @@ static void sums (struct worker *worker, struct subproblem *problem) {
   add_tests (worker, problem, rows->square, 1, test_squares (worker, problem));
 }
 
-static double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
+double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
   const double price = (double) worker->shared->price / worker->solver->unit;
   const int splits = best_saves >= 0 && (leaf_saves < 0 || best_saves - leaf_saves > price);
   *leaves += splits ? 2 : 1;
   return splits ? best_saves : leaf_saves;
 }
 
-/* The value of a root test, given what its no and its yes side save as a leaf and at best. */
-static int64_t value_of_sides (const struct worker *worker, const double *leaf, const double *best, double squares) {
+int64_t value_of_sides (const struct worker *worker, const double *leaf, const double *best, double squares) {
   int64_t leaves = 0;
   const double yes = side_gain (worker, leaf[1], best[1], &leaves), no = side_gain (worker, leaf[0], best[0], &leaves);
-  return yes < 0 || no < 0 ? UNREACHABLE : value_of (worker, squares, yes + no, leaves);
+  return yes < 0 || no < 0 ? UNREACHABLE : value_of_gain (worker, squares, yes + no, leaves);
 }
 
 static int64_t root_value (const struct worker *worker, const struct cell_answer *answer, double squares,
@@ -185,13 +186,14 @@ static int64_t root_value (const struct worker *worker, const struct cell_answer
   return value_of_sides (worker, leaf, best, squares);
 }
 
-/* Evaluates wide problems in pieces, so that a deadline is kept. Returns 0 if the search was stopped in between. */
-static int ask (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without, int screens) {
+int ask_moments (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without, int screens) {
   const struct shape *shape = &worker->rows->shape;
   const int64_t support = worker->solver->options.support;
   const int64_t wide = 2000000 / ((int64_t) shape->stride * worker->rows->outputs) / 16 * 16,
                 piece = wide < 16 ? 16 : wide;
-  struct cell_question question = {worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support, 0, 0};
+  struct cell_question question = {
+      worker->rows->outputs, support > INT32_MAX ? INT32_MAX : (int32_t) support, 0, 0, worker->rows->shift,
+      worker->rows->joined};
   for (; question.to < shape->tests; question.from = question.to) {
     question.to = (int32_t) smaller (question.from + piece, shape->tests);
     (screens ? worker->cells->screen_moments : worker->cells->moments) (shape, &question, all, without,
@@ -212,35 +214,6 @@ static int idle (const struct worker *worker, const struct subproblem *problem, 
   return sum < 0.5 || sum > problem->sums.real_total[1 + worker->rows->outputs] - 0.5;
 }
 
-/* Returns 0 if the search was stopped in between; the sums are then incomplete. */
-static int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t count, const int32_t *packed,
-                            int32_t shift, struct cell_sums *sums) {
-  enum { piece = 64 };
-  const struct rows *rows = worker->rows;
-  const int64_t stride = rows->shape.stride, wide = 8000000 / stride, lines = wide < 16 ? 16 : wide;
-  memset (sums->whole, 0, 2 * (size_t) rows->shape.padded * (size_t) stride * sizeof *sums->whole);
-  sums->whole_total[0] = sums->whole_total[1] = 0;
-  for (int32_t i = 0; i < count; i++) {
-    const int32_t weight = packed[ids[i]] & ((1 << shift) - 1);
-    sums->whole_total[0] += weight;
-    sums->whole_total[1] += (packed[ids[i]] - weight) >> shift;
-  }
-  for (int32_t first = 0; first < count; first += piece) {
-    const int32_t here = count - first < piece ? count - first : piece;
-    for (int64_t from = 0; from < rows->shape.tests; from += lines) {
-      const int64_t to = smaller (from + lines, rows->shape.tests);
-      worker->cells->add_packed (&rows->shape, rows->row_bits, rows->row_bytes, ids + first, here, packed, shift, sums,
-                                 worker->workspace, (int32_t) from, (int32_t) to);
-      worker->work += (to - from) * stride * (here + 16) / 64;
-      if (poll_search (worker))
-        return 0;
-    }
-  }
-  worker->cells->mirror_packed (&rows->shape, sums);
-  worker->work += rows->shape.padded * stride;
-  return !poll_search (worker);
-}
-
 /* The sums of an opened problem. If the rows are packed, so are the worths, and the counts are the weights. */
 static int add_problem_rows (struct worker *worker, struct subproblem *problem) {
   const struct rows *rows = worker->rows;
@@ -248,13 +221,15 @@ static int add_problem_rows (struct worker *worker, struct subproblem *problem) 
   const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride;
   if (!rows->packed)
     return add_rows (worker, problem->ids, problem->start[1], sums);
-  if (!add_packed_rows (worker, problem->ids, problem->start[1], rows->packed_worth, 0, worths) ||
-      !add_packed_rows (worker, problem->ids, problem->start[1], rows->packed, rows->shift, sums))
+  packed_open (worker, problem);
+  if (!add_packed_rows (worker, problem->ids, problem->start[1], 1, worths) ||
+      !add_packed_rows (worker, problem->ids, problem->start[1], 0, sums))
     return 0;
-  for (int64_t i = 0; i < 2 * matrix; i++)
-    sums->real[i] = sums->whole[i];
-  for (int64_t i = 0; i < matrix; i++)
-    sums->real[3 * matrix + i] = worths->whole[matrix + i] * rows->worth_grain;
+  for (int64_t i = 0; i < matrix; i++) {
+    sums->real[i] = rows->joined ? sums->whole[i] & ((1 << rows->shift) - 1) : sums->whole[i];
+    sums->real[matrix + i] = rows->joined ? sums->whole[i] >> rows->shift : sums->whole[matrix + i];
+    sums->real[3 * matrix + i] = worths->whole[i] * rows->worth_grain;
+  }
   for (int64_t i = 0; i < stride; i++) {
     sums->real_test[i] = sums->real_test[2 * stride + i] = sums->whole_test[i];
     sums->real_test[stride + i] = sums->whole_test[stride + i];
@@ -266,7 +241,7 @@ static int add_problem_rows (struct worker *worker, struct subproblem *problem) 
 static int pairs (struct worker *worker, struct subproblem *problem) {
   if (!add_problem_rows (worker, problem))
     return 0;
-  if (!ask (worker, &problem->sums, NULL, 0))
+  if (!ask_moments (worker, &problem->sums, NULL, 0))
     return 0;
   add_tests (worker, problem, worker->rows->square, 1, test_squares (worker, problem));
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
@@ -282,7 +257,7 @@ static int64_t side_leaf (const struct worker *worker, const struct subproblem *
     total[channel] = yes ? mine : problem->sums.real_total[channel] - mine;
   }
   const double mine = test_squares (worker, problem)[test], squares = yes ? mine : problem->squares - mine;
-  return value_of (worker, squares, leaf_gain (worker, total), 1);
+  return value_of_gain (worker, squares, leaf_gain (worker, total), 1);
 }
 
 static int larger_side (const struct worker *worker, const struct subproblem *problem, int32_t test) {
@@ -300,59 +275,25 @@ static int64_t best_value (struct worker *worker, const struct cell_sums *all, c
   total[1 + worker->rows->outputs] = 1;
   for (int32_t channel = 0; channel < worker->small_sums.channels; channel++)
     total[channel] = all->real_total[channel] - (without ? without->real_total[channel] : 0);
-  int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
-  if (!ask (worker, all, without, 0))
+  int64_t best = value_of_gain (worker, squares, leaf_gain (worker, total), 1);
+  if (!ask_moments (worker, all, without, 0))
     return UNREACHABLE;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++)
     best = smaller (best, root_value (worker, &worker->answer, squares, test));
   return best;
 }
 
-/* The best depth-two value of a side. Single precision finds the few root tests that may be the best one, and only
-   these are computed in full. */
-static int64_t best_packed (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
-                            double squares) {
-  const struct cell_answer *answer = &worker->answer;
-  const struct shape *shape = &worker->rows->shape;
-  double total[4] = {0, 0, 1, 0}, *value = worker->scratch, lowest = INFINITY;
-  for (int channel = 0; channel < 2; channel++)
-    total[channel] = (double) (all->whole_total[channel] - (without ? without->whole_total[channel] : 0));
-  int64_t best = value_of (worker, squares, leaf_gain (worker, total), 1);
-  if (!ask (worker, all, without, 1))
-    return UNREACHABLE;
-  for (int32_t test = 0; test < shape->tests; test++) {
-    int64_t leaves = 0;
-    double gain = 0;
-    for (int side = 0; side < 2; side++)
-      gain += side_gain (worker, answer->float_leaf[side][test], answer->float_best[side][test], &leaves);
-    value[test] = (squares - gain) * worker->solver->unit + (double) (leaves * worker->shared->price);
-    lowest = fmin (lowest, value[test]);
-  }
-  const double limit = lowest + 0x1p-18 * squares * worker->solver->unit + 4;
-  for (int32_t test = 0; test < shape->tests; test++)
-    if (value[test] <= limit) {
-      double leaf[2], most[2];
-      worker->cells->one_root (shape, all, without, test, leaf, most);
-      best = smaller (best, value_of_sides (worker, leaf, most, squares));
-    }
-  return best;
-}
-
 static enum passed pass (struct worker *worker, struct subproblem *problem, int32_t test, int small_is_yes,
                          int64_t upper, int64_t *yes, int64_t *no) {
   const int32_t count = worker->small_start[1];
-  (void) test;
   (void) upper;
-  const int packed = worker->rows->packed != NULL;
-  if (!(packed ? add_packed_rows (worker, worker->small_ids, count, worker->rows->packed, worker->rows->shift,
-                                  &worker->small_sums)
-               : add_rows (worker, worker->small_ids, count, &worker->small_sums)))
+  if (worker->rows->packed)
+    return pass_packed (worker, problem, test, small_is_yes, yes, no);
+  if (!add_rows (worker, worker->small_ids, count, &worker->small_sums))
     return pass_stopped;
   const double squares = squares_of (worker, worker->small_ids, count);
-  int64_t (*best) (struct worker *, const struct cell_sums *, const struct cell_sums *, double) =
-      packed ? best_packed : best_value;
-  *(small_is_yes ? yes : no) = best (worker, &worker->small_sums, NULL, squares);
-  *(small_is_yes ? no : yes) = best (worker, &problem->sums, &worker->small_sums, problem->squares - squares);
+  *(small_is_yes ? yes : no) = best_value (worker, &worker->small_sums, NULL, squares);
+  *(small_is_yes ? no : yes) = best_value (worker, &problem->sums, &worker->small_sums, problem->squares - squares);
   return solver_stopping (worker->solver) ? pass_stopped : pass_exact;
 }
 

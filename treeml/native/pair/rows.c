@@ -18,17 +18,6 @@ static uint64_t next_random (uint64_t *state) {
   return x ^ x >> 31;
 }
 
-/* Transposes a 64 x 64 block of bits. */
-static void transpose (uint64_t block[64]) {
-  uint64_t mask = 0x00000000ffffffffu;
-  for (int width = 32; width; width >>= 1, mask ^= mask << width)
-    for (int i = 0; i < 64; i = ((i | width) + 1) & ~width) {
-      const uint64_t swap = ((block[i] >> width) ^ block[i | width]) & mask;
-      block[i] ^= swap << width;
-      block[i | width] ^= swap;
-    }
-}
-
 static void store_bytes (uint8_t *to, uint64_t word, int64_t bytes) {
   for (int64_t i = 0; i < bytes && i < 8; i++)
     to[i] = (uint8_t) (word >> (8 * i));
@@ -41,7 +30,7 @@ static void turn (const treeml_solver *solver, const struct rows *rows, uint8_t 
       for (int32_t i = 0; i < 64; i++)
         block[i] =
             first + i < rows->shape.tests ? solver->columns[(int64_t) rows->kept[first + i] * solver->words + word] : 0;
-      transpose (block);
+      transpose_bits (block);
       for (int64_t i = 0; i < 64 && 64 * word + i < solver->rows; i++)
         store_bytes (row_bits + (64 * word + i) * rows->row_bytes + first / 8, block[i], rows->row_bytes - first / 8);
     }
@@ -475,6 +464,14 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
   }
 }
 
+/* The number of bits that hold whole numbers up to a number, or 30 if it needs more. */
+static int32_t bits_for (double most) {
+  int32_t bits = 0;
+  while (bits < 30 && ldexp (1, bits) <= most)
+    bits++;
+  return bits;
+}
+
 /* Weight and sum of a row in one number, if both are small: see `add_packed` of simd/cells.h. Returns 0 if out of
    memory. */
 static int pack_moments (treeml_solver *solver, struct rows *rows) {
@@ -489,10 +486,16 @@ static int pack_moments (treeml_solver *solver, struct rows *rows) {
     worth = fmax (worth, moment[rows->channels - 1]);
     all_worths += moment[rows->channels - 1];
   }
-  for (rows->shift = 0; rows->shift < 30 && ldexp (1, rows->shift) <= chunk * weight;)
-    rows->shift++;
-  if (rows->outputs > 1 || solver->options.support > 1 || weights >= 0x1p30 || sums >= 0x1p30 ||
-      chunk * (sum + 1) >= ldexp (1, 31 - rows->shift))
+  if (rows->outputs > 1 || solver->options.support > 1)
+    return 1;
+  /* Floats hold the parts of a joined number exactly. */
+  rows->shift = bits_for (weights);
+  rows->joined = rows->shift <= 24 && fmax (sums, 1) < fmin (ldexp (1, 31 - rows->shift), 0x1p24);
+  if (!rows->joined)
+    rows->shift = bits_for (chunk * weight);
+  /* Single precision holds the products of two squares and three weights, and their comparison. */
+  if (!rows->joined && (weights >= 0x1p30 || sums >= 0x1p30 || chunk * (sum + 1) >= ldexp (1, 31 - rows->shift) ||
+                        2 * log2 (sums + 1) + 3 * log2 (weights + 1) > 120))
     return 1;
   rows->packed = arena_allocate (&solver->arena, (size_t) rows->rows, sizeof *rows->packed);
   rows->packed_worth = arena_allocate (&solver->arena, (size_t) rows->rows, sizeof *rows->packed_worth);

@@ -35,6 +35,7 @@ struct rows {
   int32_t *packed_worth; /* then also the worths, in units of worth_grain */
   double worth_grain;
   int32_t shift;
+  int joined;     /* whether the sums of all rows fit too */
   double *square; /* of each row: weight times squared target, summed over the outputs */
   double error;   /* how far the cost of a leaf computed from moments may be off, apart from rounding to units */
 };

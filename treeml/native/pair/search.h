@@ -6,7 +6,8 @@
    team_search.c the sharing of work among threads, climb.c the lower bound of a deep search, archive.c and
    depth_two_table.h what is remembered beside the cache, near.c and near_bound.c a bound from rows that one test tells
    apart, and rebuild.c builds the trees. The models (signed_model.c,
-   class_model.c, moment_model.c) compute leaf costs from sums. This header declares what models and search share. */
+   class_model.c, moment_model.c with packed_moments.h) compute leaf costs from sums. This header declares what models
+   and search share. */
 #ifndef TREEML_PAIR_SEARCH_H
 #define TREEML_PAIR_SEARCH_H
 
@@ -76,6 +77,18 @@ struct model {
 
 extern const struct model signed_model, class_model, moment_model;
 
+/* What the passes over packed rows of one sub-problem have kept: see pair/packed_moments.h. */
+struct kept_lines {
+  const struct subproblem *owner;
+  uint64_t hash[2]; /* of its rows */
+  uint8_t *known;   /* the tests whose pass is done and kept */
+  int32_t *list;    /* these tests */
+  int32_t count;
+  int64_t *begin; /* where the lines of each of them begin */
+  int32_t *lanes;
+  int64_t room, used;
+};
+
 struct worker {
   struct shared *shared;
   treeml_solver *solver;
@@ -94,6 +107,7 @@ struct worker {
   int64_t relaxed[2]; /* lower bounds of the sides of a split if leaves may have any number of rows */
   struct cell_sums small_sums;
   struct cell_answer answer;
+  struct kept_lines kept;
   void *workspace; /* private to the model */
   void *scratch;
   int32_t *path, *path_stack;

@@ -22,6 +22,21 @@ struct cell_question {
   int32_t classes; /* number of channels to compare, or of targets to sum */
   int32_t support;
   int32_t from, to; /* root tests; `from` is a multiple of 16 */
+  int32_t shift;    /* of packed rows */
+  int joined;
+};
+
+/* Rows of one target whose weight and sum are one whole number: see simd/packed_body.h. */
+struct packed_rows {
+  const uint8_t *row_bits;
+  int64_t row_bytes;
+  const int32_t *ids;
+  int32_t count;
+  const int32_t *packed; /* of every row, by its id: sum * 2^shift + weight */
+  int32_t shift;
+  int joined; /* whether sums of all rows fit in 32 bits together with those of their weights; `whole` then has
+                 one channel of both, and otherwise two: weights and sums */
+  const uint8_t *known; /* tests whose lines need not be added, or NULL */
 };
 
 /* For each root test: what its yes and no side save as a leaf, and at best with one more test; INVALID if they may
@@ -47,24 +62,24 @@ struct cells {
                        int32_t from, int32_t to);
   /* Completes a channel of the matrix and of the sums of tests after all rows were added. */
   void (*mirror_moments) (const struct shape *, struct cell_sums *, int32_t channel);
-  /* The same for one target whose sums, and the sums of weights, are whole numbers that fit in 32 bits together: a row
-     is sum * 2^shift + weight. Adds at most 64 rows, for lines from .. to - 1, to the channels 0 (weights) and 1 (sums)
-     of `whole`; lanes left of the line's own vector are left out. `scratch` holds 67 lines of lanes. */
-  void (*add_packed) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
-                      int32_t count, const int32_t *packed, int32_t shift, struct cell_sums *, int32_t *scratch,
+  /* The same for packed rows, at most 64 at a time: adds them to `whole`, for lines from .. to - 1. Lanes left of the
+     line's own vector are left out. `scratch` holds 67 lines of lanes. */
+  void (*add_packed) (const struct shape *, const struct packed_rows *, struct cell_sums *, int32_t *scratch,
                       int32_t from, int32_t to);
-  /* Completes the two channels, and the sums of tests. */
-  void (*mirror_packed) (const struct shape *, struct cell_sums *);
+  /* Completes the lines, and the sums of tests. */
+  void (*mirror_packed) (const struct shape *, const struct packed_rows *, struct cell_sums *);
+  /* Copies lanes, as many as whole vectors have, or what they leave of `minuend` if it is not NULL. */
+  void (*copy_lanes) (int32_t *to, const int32_t *from, const int32_t *minuend, int64_t lanes);
   /* Adds a number of each row to the lanes of the tests that it passes. */
   void (*add_tests) (const struct shape *, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                      int32_t count, const double *numbers, int64_t number_stride, double *sums);
-  /* As `moments`, for such sums of `sums` without those of `minus`, in single precision: every number is off by at most
-     2^-20 of itself. Writes float_leaf and float_best. */
+  /* As `moments`, for the sums of packed rows in `sums` without those in `minus`, in single precision: every number is
+     off by at most 2^-20 of itself. Writes float_leaf and float_best. */
   void (*screen_moments) (const struct shape *, const struct cell_question *, const struct cell_sums *,
                           const struct cell_sums *minus, struct cell_answer *);
   /* What `moments` would write for one root test: leaf and best of the no and of the yes side. */
-  void (*one_root) (const struct shape *, const struct cell_sums *, const struct cell_sums *minus, int32_t root,
-                    double *leaf, double *best);
+  void (*one_root) (const struct shape *, const struct cell_question *, const struct cell_sums *,
+                    const struct cell_sums *minus, int32_t root, double *leaf, double *best);
   /* As in simd/pair_kernel.h, for integer and for real weights. */
   void (*similar_whole) (int32_t tests, const int32_t *common, const int32_t *weights, int64_t all_weight, int32_t test,
                          int64_t scale, int64_t yes, int64_t no, int64_t *low_yes, int64_t *low_no);

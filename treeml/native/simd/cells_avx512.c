@@ -7,6 +7,8 @@
 #include <immintrin.h>
 #define CELLS_BYTES 64
 #define LARGER(a, b) ((wholes) _mm512_max_epi32 ((__m512i) (a), (__m512i) (b)))
+#define PACKED_WHERE(ROW, J, NUMBER) \
+  ((packs) _mm512_maskz_set1_epi32 ((__mmask16) ((ROW)[(J) >> 3] | (ROW)[((J) >> 3) + 1] << 8), NUMBER))
 #include "simd/cells_body.h"
 #else
 #include "simd/cells.h"

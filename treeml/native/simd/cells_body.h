@@ -282,101 +282,6 @@ static void mirror_moments (const struct shape *shape, struct cell_sums *sums, i
       }
 }
 
-DEFINE_LANES (packs, int32_t, 64, 4);
-enum { pack_lanes = sizeof (packs) / sizeof (int32_t) };
-
-/* As PASSES, for twice as many lanes. */
-#ifdef TREEML_EXTENDED_C
-#define PASSES_PACKED(ROW, J) \
-  (((packs) {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768} & \
-    ((ROW)[(J) >> 3] | (ROW)[((J) >> 3) + 1] << 8)) != 0)
-#else
-#define PASSES_PACKED(ROW, J) (-((ROW)[(J) >> 3] >> ((J) & 7) & 1))
-#endif
-
-/* The rows that pass each test, as the bits of a word. */
-static inline void words_of_rows (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes,
-                                  const int32_t *ids, int32_t count, uint64_t *words) {
-  for (int32_t j = 0; j < shape->tests; j += real_lanes) {
-    real_masks word = {0};
-    for (int32_t r = 0; r < count; r++)
-      word |= PASSES (row_bits + ids[r] * row_bytes, j) & (int64_t) ((uint64_t) 1 << r);
-    *(real_masks *) (words + j) = word;
-  }
-}
-
-/* Adds the listed rows to several vectors of a line. `others` lists the rows that do not pass: what remains of the sum
-   of all rows are those that do. */
-static inline ALWAYS_INLINE void packed_lines (int32_t *weights, int32_t *sums, const int32_t *lanes,
-                                               const int32_t *all, uint64_t rows, int others, int64_t stride,
-                                               int32_t shift, const int vectors) {
-  packs sum[8];
-  for (int v = 0; v < vectors; v++)
-    sum[v] = (packs) {0};
-  for (; rows; rows &= rows - 1) {
-    const int32_t *row = lanes + lowest_bit (rows) * stride;
-    for (int v = 0; v < vectors; v++)
-      sum[v] += *(const packs *) (row + pack_lanes * v);
-  }
-  for (int v = 0; v < vectors; v++) {
-    packs here = sum[v];
-    if (others)
-      here = *(const packs *) (all + pack_lanes * v) - here;
-    const packs weight = here & ((1 << shift) - 1);
-    *(packs *) (weights + pack_lanes * v) += weight;
-    *(packs *) (sums + pack_lanes * v) += (here - weight) >> shift;
-  }
-}
-
-static void add_packed (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
-                        int32_t count, const int32_t *packed, int32_t shift, struct cell_sums *sums, int32_t *scratch,
-                        int32_t from, int32_t to) {
-  enum { width = pack_lanes };
-  const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const uint64_t present = count < 64 ? ((uint64_t) 1 << count) - 1 : ~(uint64_t) 0;
-  uint64_t *words = (uint64_t *) (void *) (scratch + 65 * stride); /* read in lines of the same length */
-  int32_t *all = scratch + 64 * stride;
-  if (!from) {
-    memset (all, 0, (size_t) stride * sizeof *all);
-    words_of_rows (shape, row_bits, row_bytes, ids, count, words);
-    for (int32_t r = 0; r < count; r++) {
-      const uint8_t *row = row_bits + ids[r] * row_bytes;
-      const int32_t number = packed[ids[r]];
-      for (int32_t j = 0; j < stride; j += width) {
-        const packs on = PASSES_PACKED (row, j) & number;
-        *(packs *) (scratch + r * stride + j) = on;
-        *(packs *) (all + j) += on;
-      }
-    }
-  }
-  for (int32_t i = from; i < to; i++) {
-    const int others = count_bits (words[i]) * 2 > count;
-    const uint64_t rows = others ? ~words[i] & present : words[i];
-    int32_t *weights = sums->whole + i * stride, *line = weights + matrix;
-    int32_t j = i / width * width;
-    for (; j + 8 * width <= stride && j + 7 * width < shape->tests; j += 8 * width)
-      packed_lines (weights + j, line + j, scratch + j, all + j, rows, others, stride, shift, 8);
-    for (; j + 2 * width <= stride && j + width < shape->tests; j += 2 * width)
-      packed_lines (weights + j, line + j, scratch + j, all + j, rows, others, stride, shift, 2);
-    for (; j < shape->tests; j += width)
-      packed_lines (weights + j, line + j, scratch + j, all + j, rows, others, stride, shift, 1);
-  }
-}
-
-static void mirror_packed (const struct shape *shape, struct cell_sums *sums) {
-  enum { width = pack_lanes };
-  const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  for (int channel = 0; channel < 2; channel++) {
-    int32_t *restrict pairs = sums->whole + channel * matrix, *test = sums->whole_test + channel * stride;
-    for (int32_t i = 0; i < shape->tests; i++)
-      test[i] = pairs[i * stride + i];
-    for (int32_t top = 0; top < shape->tests; top += width)
-      for (int32_t j = top + width; j < shape->tests; j++)
-        for (int32_t i = top; i < top + width; i++) /* padded lines may be written too */
-          pairs[j * stride + i] = pairs[i * stride + j];
-  }
-}
-
 static void add_tests (const struct shape *shape, const uint8_t *row_bits, int64_t row_bytes, const int32_t *ids,
                        int32_t count, const double *numbers, int64_t number_stride, double *sums) {
   for (int32_t r = 0; r < count; r++) {
@@ -387,86 +292,7 @@ static void add_tests (const struct shape *shape, const uint8_t *row_bits, int64
   }
 }
 
-DEFINE_LANES (singles, float, CELLS_BYTES, 4);
-
-static inline ALWAYS_INLINE singles singles_of (wholes whole) { return CONVERTED (whole, singles); }
-
-/* What two cells save together; 0 if one of them is empty. Differences are taken of whole numbers, so that no digits
-   are lost. */
-static inline ALWAYS_INLINE singles float_shares (wholes one, wholes one_weight, wholes two, wholes two_weight) {
-  const singles a = singles_of (one), b = singles_of (two), v = singles_of (one_weight), w = singles_of (two_weight);
-  const singles product = v * w, both = (a * a * w + b * b * v) / product;
-  return WHERE (singles, wholes, HOLDS (wholes, product > 0.5f), both);
-}
-
-static inline ALWAYS_INLINE singles float_share (wholes sum, wholes weight) {
-  const singles a = singles_of (sum), w = singles_of (weight);
-  return WHERE (singles, wholes, HOLDS (wholes, w > 0.5f), a * a / w);
-}
-
-static inline ALWAYS_INLINE singles larger_singles (singles a, singles b) {
-  return EITHER (singles, wholes, HOLDS (wholes, a > b), a, b);
-}
-
-static inline ALWAYS_INLINE void screen_of (const struct shape *shape, const struct cell_question *question,
-                                            const struct cell_sums *sums, const struct cell_sums *without,
-                                            struct cell_answer *answer) {
-  const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride;
-  const int32_t *less = without ? without->whole : NULL, *less_test = without ? without->whole_test : NULL;
-  const int32_t total_weight = (int32_t) (sums->whole_total[0] - (without ? without->whole_total[0] : 0));
-  const int32_t total = (int32_t) (sums->whole_total[1] - (without ? without->whole_total[1] : 0));
-  for (int32_t j = question->from; j < question->to; j += whole_lanes) {
-    const wholes weight = wholes_at (sums->whole_test, less_test, j);
-    const wholes mine = wholes_at (sums->whole_test, less_test, stride + j);
-    const wholes rest_weight = total_weight - weight, rest = total - mine;
-    const singles leaf_yes = float_share (mine, weight), leaf_no = float_share (rest, rest_weight);
-    singles best_yes = leaf_yes, best_no = leaf_no;
-    for (int32_t i = 0; i < shape->tests; i++) {
-      const wholes heavy = wholes_at (sums->whole, less, i * stride + j);
-      const wholes both = wholes_at (sums->whole, less, matrix + i * stride + j);
-      const wholes beside_weight = whole_at (sums->whole_test, less_test, i) - heavy;
-      const wholes beside = whole_at (sums->whole_test, less_test, stride + i) - both;
-      best_yes = larger_singles (best_yes, float_shares (both, heavy, mine - both, weight - heavy));
-      best_no =
-          larger_singles (best_no, float_shares (beside, beside_weight, rest - beside, rest_weight - beside_weight));
-    }
-    *(singles *) (answer->float_leaf[1] + j) = leaf_yes;
-    *(singles *) (answer->float_leaf[0] + j) = leaf_no;
-    *(singles *) (answer->float_best[1] + j) = best_yes;
-    *(singles *) (answer->float_best[0] + j) = best_no;
-  }
-}
-
-static void screen_moments (const struct shape *shape, const struct cell_question *question,
-                            const struct cell_sums *sums, const struct cell_sums *without, struct cell_answer *answer) {
-  if (without)
-    screen_of (shape, question, sums, without, answer);
-  else
-    screen_of (shape, question, sums, NULL, answer);
-}
-
-/* The sums of pairs are symmetric, so the line of the root holds what its lane holds in all lines. */
-static void one_root (const struct shape *shape, const struct cell_sums *sums, const struct cell_sums *without,
-                      int32_t root, double *leaf, double *best) {
-  const int64_t stride = shape->stride, matrix = (int64_t) shape->padded * stride, line = root * stride;
-  const int32_t *less = without ? without->whole : NULL, *less_test = without ? without->whole_test : NULL;
-  const double all_weight = (double) (sums->whole_total[0] - (without ? without->whole_total[0] : 0));
-  const double all = (double) (sums->whole_total[1] - (without ? without->whole_total[1] : 0));
-  const double weight = whole_at (sums->whole_test, less_test, root);
-  const double mine = whole_at (sums->whole_test, less_test, stride + root);
-  best[1] = leaf[1] = share (mine, weight);
-  best[0] = leaf[0] = share (all - mine, all_weight - weight);
-  for (int32_t i = 0; i < shape->tests; i++) {
-    const double heavy = whole_at (sums->whole, less, line + i), both = whole_at (sums->whole, less, matrix + line + i);
-    const double other_weight = whole_at (sums->whole_test, less_test, i);
-    const double other = whole_at (sums->whole_test, less_test, stride + i);
-    const double yes = shares (both, heavy, mine - both, weight - heavy);
-    const double no = shares (other - both, other_weight - heavy, all - mine - other + both,
-                              all_weight - weight - other_weight + heavy);
-    best[1] = best[1] > yes ? best[1] : yes;
-    best[0] = best[0] > no ? best[0] : no;
-  }
-}
+#include "simd/packed_body.h"
 
 static void similar_whole (int32_t tests, const int32_t *restrict common, const int32_t *restrict weights,
                            int64_t all_weight, int32_t test, int64_t scale, int64_t yes, int64_t no,
@@ -498,8 +324,8 @@ static void similar_real (int32_t tests, const double *restrict common, const do
 }
 
 const struct cells *CELLS_FUNCTION (void) {
-  static const struct cells cells = {CELLS_NAME,     classes,    moments,       add_moments,
-                                     mirror_moments, add_packed, mirror_packed, add_tests,
-                                     screen_moments, one_root,   similar_whole, similar_real};
+  static const struct cells cells = {CELLS_NAME, classes,       moments,     add_moments, mirror_moments,
+                                     add_packed, mirror_packed, copy_lanes,  add_tests,   screen_moments,
+                                     one_root,   similar_whole, similar_real};
   return &cells;
 }

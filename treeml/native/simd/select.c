@@ -16,15 +16,17 @@
 
 static int has_avx2 (void) {
   return pair_avx2 (32) && cells_avx2 () && numeric_avx2 (4) && counts_avx2 () && stumps_avx2 () &&
-         stump_trees_avx2 () && __builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("popcnt");
+         stump_trees_avx2 () && hazard_stumps_avx2 () && __builtin_cpu_supports ("avx2") &&
+         __builtin_cpu_supports ("popcnt");
 }
 
 static int has_avx512 (void) {
   return pair_avx512 (32) && cells_avx512 () && numeric_avx512 (4) && counts_avx512 () && stumps_avx512 () &&
-         stump_trees_avx512 () && __builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") &&
-         __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl") &&
-         __builtin_cpu_supports ("avx512bitalg") && __builtin_cpu_supports ("avx512vpopcntdq") &&
-         __builtin_cpu_supports ("avx512vbmi2") && __builtin_cpu_supports ("popcnt");
+         stump_trees_avx512 () && hazard_stumps_avx512 () && __builtin_cpu_supports ("avx512f") &&
+         __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512dq") &&
+         __builtin_cpu_supports ("avx512vl") && __builtin_cpu_supports ("avx512bitalg") &&
+         __builtin_cpu_supports ("avx512vpopcntdq") && __builtin_cpu_supports ("avx512vbmi2") &&
+         __builtin_cpu_supports ("popcnt");
 }
 
 /* A process has to ask the system for permission to use the tiles, because they make switching threads expensive. */
@@ -46,7 +48,8 @@ static int has_amx (void) { return 0; }
 
 /* Every ARM processor of 64 bits has NEON, so what could be compiled can be run. */
 static int has_neon (void) {
-  return pair_neon (32) && cells_neon () && numeric_neon (4) && counts_neon () && stumps_neon () && stump_trees_neon ();
+  return pair_neon (32) && cells_neon () && numeric_neon (4) && counts_neon () && stumps_neon () &&
+         stump_trees_neon () && hazard_stumps_neon ();
 }
 
 static int is_present (int64_t set) {
@@ -121,6 +124,8 @@ const struct numeric_kernel *simd_numeric_kernel (enum simd set, int cell_bytes)
 const struct stump_trees *simd_stump_trees (enum simd set) { CHOOSE (set, stump_trees, ) }
 
 const struct stumps *simd_stumps (enum simd set) { CHOOSE (set, stumps, ) }
+
+const struct hazard_stumps *simd_hazard_stumps (enum simd set) { CHOOSE (set, hazard_stumps, ) }
 
 static const struct counts *counts_of (enum simd set) { CHOOSE (set, counts, ) }
 

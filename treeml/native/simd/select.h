@@ -6,6 +6,7 @@
    - numeric_*: sweeps over columns of numbers (numeric_kernel.h)
    - stump_trees_*: best stumps for several objectives at once, for coupled sums over numbers (stump_trees.h)
    - counts_*: counting over bit sets, for the cover states and the shallow search (counts.h)
+   - hazard_stumps_*: the same as stumps_* for survival times (hazard_stumps.h)
    - stumps_*: the best stumps on both sides of every test, for coupled requirements (stumps.h)
 
    Files ending in _body.h hold what the instruction sets share and are included once for each of them. Only these files
@@ -16,6 +17,7 @@
 
 #include "simd/cells.h"
 #include "simd/counts.h"
+#include "simd/hazard_stumps.h"
 #include "simd/numeric_kernel.h"
 #include "simd/pair_kernel.h"
 #include "simd/products.h"
@@ -40,6 +42,7 @@ const struct cells *simd_cells (enum simd);
 const struct numeric_kernel *simd_numeric_kernel (enum simd, int cell_bytes);
 const struct stump_trees *simd_stump_trees (enum simd);
 const struct stumps *simd_stumps (enum simd);
+const struct hazard_stumps *simd_hazard_stumps (enum simd);
 /* Programs without an option `kernel` use these: never NULL. */
 const struct counts *simd_counts (void);
 

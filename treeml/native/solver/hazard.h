@@ -2,6 +2,7 @@
 #ifndef TREEML_HAZARD_H
 #define TREEML_HAZARD_H
 
+#include "simd/hazard_stumps.h"
 #include "solver/solver.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@ struct hazard_sums {
   int64_t deaths, count;
 };
 
-#define HAZARD_UNIT 0x1p40
+#define HAZARD_UNIT ((double) (INT64_C (1) << HAZARD_BITS))
 
 static inline struct hazard_sums hazard_difference (const struct hazard_sums *all, const struct hazard_sums *part) {
   return (struct hazard_sums) {all->hazard - part->hazard, all->cost - part->cost, all->deaths - part->deaths,

@@ -1,5 +1,6 @@
 /* The functions of treeml.h apart from the input: the life of a solver, options, the solve, and the answer. */
 #include "solver/solver.h"
+#include "solver/hazard.h"
 
 #include <math.h>
 
@@ -112,6 +113,14 @@ int64_t solver_upper (const treeml_solver *solver, int64_t offset) {
   return (upper < -UNREACHABLE ? -UNREACHABLE : upper) - offset;
 }
 
+/* The rounding errors of a loss of survival times: it is a small difference of logarithms below 64 and their sums. */
+static double error_of_hazards (const treeml_solver *solver) {
+  double magnitude = 0;
+  for (int64_t row = 0; solver->goal == goal_hazards && row < solver->rows; row++)
+    magnitude += solver->died[row] ? 64 + fabs ((double) solver->death_cost[row]) / HAZARD_UNIT : 0;
+  return ldexp (magnitude, -51);
+}
+
 int treeml_solve (treeml_solver *solver) {
   if (!solver_has_rows (solver))
     return code_of (solver);
@@ -123,7 +132,7 @@ int treeml_solve (treeml_solver *solver) {
   solver->code = TREEML_OK;
   solver->message[0] = 0;
   memset (&solver->statistics, 0, sizeof solver->statistics);
-  solver->slack = solver_slack (solver, 0);
+  solver->slack = solver_slack (solver, error_of_hazards (solver));
   solver->began = clock_seconds ();
   const int64_t limit = solver->options.milliseconds;
   solver->deadline = limit == UNLIMITED ? 1e300 : solver->began + 1e-3 * (double) limit;

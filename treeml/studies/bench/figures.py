@@ -41,6 +41,7 @@ _DEPTH_4 = {
 }  # fmt: skip
 _DEPTH_2 = {
     "balance-scale": (149, 0.01), "banknote": (100, 52.81), "car": (250, 0.01), "tic-tac-toe": (282, 0.01),
+    "monks-1-train": (22, 0.01), "monks-2-train": (57, 0.01), "monks-3-train": (8, 0.01),
 }  # fmt: skip
 _DEPTH_2_MAXSAT = {"cryotherapy": (5, 0.57), "iris": (6, 0.6), "wine": (6, 1.25)}
 _LEAST_DEPTH = {  # with thresholds on ordered columns; the seconds of the faster method of the source

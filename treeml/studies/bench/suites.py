@@ -72,6 +72,7 @@ SUITES: Mapping[str, Suite] = {
         ("balance-scale", "car", "tic-tac-toe"),
         (2,),
         _errors,
+        also=tuple(f"mixed/monks-{number}-train.csv" for number in (1, 2, 3)),
     ),
     "least-depth": Suite(
         "the shallowest perfect tree, and the smallest of those",
