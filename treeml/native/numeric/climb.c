@@ -33,7 +33,8 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
   worker->climbing = 1;
   while (!decided && !numeric_stopping (solver)) {
     const int64_t target = next_target (climb, upper);
-    const struct numeric_outcome outcome = numeric_search (worker, set, depth, leaves, target, 0, tree, NULL, NULL);
+    const struct numeric_task task = {.depth = depth, .leaves = leaves, .budget = target, .known = solver->known};
+    const struct numeric_outcome outcome = numeric_search (worker, set, &task, tree, NULL);
     if (numeric_stopping (solver)) {
       climb->hard = target;
       tree->nodes = 0;

@@ -24,6 +24,7 @@ struct numeric_node {
   const struct numeric_path *path;
   int64_t depth, leaves[2]; /* depth of the sides, and the most leaves of each */
   int64_t upper, lowest;
+  int64_t beyond; /* what one of the sides of a tree costs that is deeper than those that are known */
   int found, root, symmetric;
   int bounds; /* whether the open cuts are all that is left of the whole problem */
   int climbs; /* whether the search pauses to raise the bound of the whole problem by `climb` */
@@ -41,6 +42,26 @@ struct numeric_node {
   thread_signal changed;
   int shared; /* whether several threads work on it */
 };
+
+static inline void numeric_node_lock (struct numeric_node *node) {
+  if (node->shared)
+    lock_take (&node->lock);
+}
+static inline void numeric_node_unlock (struct numeric_node *node) {
+  if (node->shared)
+    lock_leave (&node->lock);
+}
+
+/* What was found for one side of a cut: a tree, or the root of one of depth two if the tree has no nodes. */
+struct numeric_side {
+  struct numeric_outcome outcome;
+  struct numeric_found found;
+  struct numeric_tree tree;
+};
+/* The best tree below the budget of one side of a cut, or a bound. The bound may be higher than the budget, by up to
+   `slack` if that is no harder to find. */
+struct numeric_outcome numeric_solve_side (struct numeric_node *, struct numeric_worker *, int32_t column, int64_t cut,
+                                           int side, int64_t budget, int64_t slack, struct numeric_side *);
 
 /* Raises the bounds of the other cuts of the same column. */
 void numeric_raise_own (struct numeric_node *, int32_t column, int32_t solved, const int64_t bound[2]);

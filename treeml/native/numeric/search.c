@@ -17,24 +17,8 @@ struct choice {
   int64_t slack;
 };
 
-struct side {
-  struct numeric_outcome outcome;
-  struct numeric_found found;
-  struct numeric_tree tree;
-};
-
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
-
-static void lock (struct numeric_node *node) {
-  if (node->shared)
-    lock_take (&node->lock);
-}
-
-static void unlock (struct numeric_node *node) {
-  if (node->shared)
-    lock_leave (&node->lock);
-}
 
 /* The cuts of a column that leave enough rows on both sides. */
 static int list_cuts (struct numeric_node *node, struct numeric_worker *worker, int32_t f) {
@@ -65,9 +49,33 @@ static int list_cuts (struct numeric_node *node, struct numeric_worker *worker, 
   return !numeric_spent (worker, 2 * rows);
 }
 
-static void open_cuts (struct numeric_node *node) {
-  const int64_t price = node->solver->options.leaf_price;
-  for (int32_t f = 0; f < node->solver->columns; f++) {
+/* A side is a leaf, or has at least two leaves. */
+static void bound_by_leaves (struct numeric_node *node, struct numeric_worker *worker, int32_t f, int s) {
+  const treeml_numeric *solver = node->solver;
+  const struct numeric_column *column = &node->column[f];
+  const int64_t price = solver->options.leaf_price, rows = node->set->rows;
+  const int32_t *order = node->set->order[f];
+  int64_t *sums = worker->sums, top = 0, done = 0;
+  double square = 0;
+  memset (sums, 0, (size_t) solver->planes * sizeof *sums);
+  for (int32_t i = 0; i < column->cuts; i++) {
+    const int32_t cut = s ? column->cuts - 1 - i : i;
+    for (const int64_t until = s ? rows - column->position[cut] : column->position[cut]; done < until; done++) {
+      const int32_t row = order[s ? rows - 1 - done : done];
+      numeric_add (solver, sums, row);
+      top += solver->value[solver->planes][row];
+      square += solver->goal == numeric_goal_squared ? numeric_square (solver, row) : 0;
+    }
+    const int64_t leaf = numeric_leaf (solver->goal, solver->planes, sums, top, square, solver->unit);
+    column->low[s][cut] = price + least (leaf, price);
+  }
+  numeric_spent (worker, rows);
+}
+
+static void open_cuts (struct numeric_node *node, struct numeric_worker *worker) {
+  const treeml_numeric *solver = node->solver;
+  const int64_t price = solver->options.leaf_price;
+  for (int32_t f = 0; f < solver->columns; f++) {
     struct numeric_column *column = &node->column[f];
     column->open = column->cuts;
     for (int32_t i = 0; i < column->cuts; i++) {
@@ -75,7 +83,15 @@ static void open_cuts (struct numeric_node *node) {
       column->low[0][i] = column->low[1][i] = price;
       column->busy[i] = 0;
     }
+    for (int s = 0; price && solver->goal != numeric_goal_quantile && s < 2; s++)
+      bound_by_leaves (node, worker, f, s);
   }
+}
+
+/* A lower bound of a cut. One of the sides has at least the leaves that make the tree deeper than what is known. */
+static int64_t bound_of_cut (const struct numeric_node *node, const struct numeric_column *column, int32_t cut) {
+  const int64_t yes = column->low[0][cut], no = column->low[1][cut];
+  return least (greatest (yes, node->beyond) + no, yes + greatest (no, node->beyond)) + column->fee;
 }
 
 /* Drops cuts that cannot be better; returns the lowest bound of the others. */
@@ -86,7 +102,7 @@ static int64_t close_cuts (struct numeric_node *node) {
     int32_t kept = 0;
     for (int32_t i = 0; i < column->open; i++) {
       const int32_t cut = column->alive[i];
-      const int64_t low = column->low[0][cut] + column->low[1][cut] + column->fee;
+      const int64_t low = bound_of_cut (node, column, cut);
       if (low < node->upper || column->busy[cut] == 1) {
         column->alive[kept++] = cut;
         bound = least (bound, low);
@@ -170,48 +186,8 @@ static int has_near (const struct numeric_node *node, int64_t leaves) {
 /* Whether what is known about a side of depth two can serve sides with more rows. */
 static int has_traces (const struct numeric_node *node) {
   const treeml_numeric *solver = node->solver;
-  return solver->options.near && node->depth == 2 && !solver->group && numeric_trace_fits (solver);
-}
-
-static int32_t cut_position (const struct numeric_node *node, int32_t f, int64_t cut) {
-  int64_t low = 0, high = node->set->rows; /* the first row beyond the cut */
-  while (low < high) {
-    const int64_t half = low + (high - low) / 2;
-    if (node->solver->rank[f][node->set->order[f][half]] <= cut)
-      low = half + 1;
-    else
-      high = half;
-  }
-  return (int32_t) low;
-}
-
-static void find_near (struct numeric_node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
-  *warm = (struct numeric_warm) {0};
-  if (!node->near)
-    return;
-  lock (node);
-  numeric_neighbours_find (node->near[2 * f + s], position, warm->from);
-  unlock (node);
-  for (int i = 0; i < 2; i++)
-    if (warm->from[i] && (warm->from[i]->position > position) != s) {
-      const int64_t here = numeric_worth (node->set, f, position);
-      const int64_t there = numeric_worth (node->set, f, warm->from[i]->position);
-      warm->loss[i] = here > there ? here - there : there - here;
-    }
-}
-
-static void keep_near (struct numeric_node *node, int32_t f, int32_t position, int s, struct numeric_warm *warm) {
-  if (!node->near)
-    return;
-  lock (node);
-  for (int i = 0; i < 2; i++)
-    if (warm->from[i])
-      warm->from[i]->used--;
-  if (warm->made) {
-    warm->made->position = position;
-    numeric_neighbours_add (&node->solver->arena, &node->near[2 * f + s], warm->made);
-  }
-  unlock (node);
+  return solver->options.near && (node->depth == 2 || (node->depth > 2 && solver->options.leaf_price)) &&
+         !solver->group && numeric_trace_fits (solver);
 }
 
 /* Stores the codes of the cuts of a column and where their bounds are. Returns 0 if out of memory. */
@@ -242,68 +218,9 @@ static void warm_up (struct numeric_node *node, struct numeric_warm *warm) {
   }
 }
 
-/* Solves a side of depth two, with what is known from the nearest side with fewer rows. */
-static void solve_shallow (struct numeric_node *node, struct numeric_worker *worker, int64_t depth,
-                           struct numeric_part *part, int64_t budget, struct side *side) {
-  struct arena *arena = &node->solver->arena;
-  const int s = part->side;
-  if (!node->trace || depth < 2) {
-    side->outcome = numeric_depth_two (worker, part, depth, node->leaves[s], budget, 0, &side->found);
-    return;
-  }
-  struct numeric_trace **list = &node->trace[2 * part->column + s];
-  const int32_t position = cut_position (node, part->column, part->cut);
-  lock (node);
-  struct numeric_trace *from = numeric_trace_find (*list, position, s);
-  unlock (node);
-  part->trace = from;
-  side->outcome = numeric_depth_two (worker, part, depth, node->leaves[s], budget, 0, &side->found);
-  struct numeric_trace *made =
-      numeric_stopping (node->solver) ? NULL : numeric_trace_create (worker, greatest (side->outcome.bound, 0));
-  lock (node);
-  if (from)
-    from->used--;
-  if (made) {
-    made->position = position;
-    numeric_trace_add (list, made);
-  }
-  const struct numeric_column *column = &node->column[part->column];
-  numeric_trace_prune (arena, list, s, column->position, column->alive, column->open);
-  unlock (node);
-}
-
-/* Solves one side of a cut: its best tree below the budget, or a bound. */
-static struct numeric_outcome solve_side (struct numeric_node *node, struct numeric_worker *worker, int32_t f,
-                                          int64_t cut, int s, int64_t budget, struct side *side) {
-  treeml_numeric *solver = node->solver;
-  const struct numeric_path path = numeric_path_add (solver, node->path, f);
-  struct numeric_part part = {.set = node->set, .column = f, .cut = cut, .side = s, .path = &path};
-  const int64_t depth = least (node->depth, node->leaves[s] - 1);
-  side->tree.nodes = 0;
-  if (depth <= 2) {
-    solve_shallow (node, worker, depth, &part, budget, side);
-    return side->outcome;
-  }
-  struct numeric_set set;
-  struct numeric_warm warm;
-  side->outcome = (struct numeric_outcome) {NUMERIC_NONE, 0};
-  if (!numeric_set_split (worker, node->set, f, cut, s, &set)) {
-    numeric_stop_search (solver, TREEML_MEMORY);
-    numeric_set_release (solver, &set);
-    return side->outcome;
-  }
-  const int32_t position = (int32_t) (s ? node->set->rows - set.rows : set.rows);
-  find_near (node, f, position, s, &warm);
-  side->outcome =
-      numeric_search (worker, &set, depth, node->leaves[s], budget, 0, &side->tree, node->near ? &warm : NULL, &path);
-  keep_near (node, f, position, s, &warm);
-  numeric_set_release (solver, &set);
-  return side->outcome;
-}
-
 /* Builds a better tree from its root and the trees found on both sides. */
 static void improve (struct numeric_node *node, struct numeric_worker *worker, const struct choice *choice, int64_t cut,
-                     int64_t value, struct side side[2]) {
+                     int64_t value, struct numeric_side side[2]) {
   struct arena *arena = &node->solver->arena;
   const int32_t f = choice->column;
   for (int s = 0; s < 2; s++) {
@@ -334,7 +251,7 @@ static void improve (struct numeric_node *node, struct numeric_worker *worker, c
 
 /* Solves one cut without holding the lock, and records the results. */
 static void solve_cut (struct numeric_node *node, struct numeric_worker *worker, const struct choice *choice,
-                       int64_t upper, const int64_t low[2], struct side side[2], uint64_t *bits, void *room) {
+                       int64_t upper, const int64_t low[2], struct numeric_side side[2], uint64_t *bits, void *room) {
   treeml_numeric *solver = node->solver;
   const int32_t f = choice->column;
   struct numeric_column *column = &node->column[f];
@@ -344,7 +261,7 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
   const int first = 2 * position < node->set->rows, second = !first;
   int64_t bound[2] = {low[0], low[1]}, value[2] = {NUMERIC_NONE, NUMERIC_NONE};
   struct numeric_outcome outcome =
-      solve_side (node, worker, f, code, first, upper - low[second] + choice->slack, &side[first]);
+      numeric_solve_side (node, worker, f, code, first, upper - low[second], choice->slack, &side[first]);
   value[first] = outcome.value;
   bound[first] = greatest (bound[first], outcome.bound);
   const int fits = value[first] < NUMERIC_NONE && value[first] + low[second] < upper;
@@ -352,20 +269,20 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
   const int both = worker->climbing && bound[first] >= upper && choice->run > few_cuts;
   if (!numeric_stopping (solver) && (fits || both)) {
     const int64_t left = fits ? upper - value[first] : upper;
-    outcome = solve_side (node, worker, f, code, second, left + choice->slack, &side[second]);
+    outcome = numeric_solve_side (node, worker, f, code, second, left, choice->slack, &side[second]);
     value[second] = outcome.value;
     bound[second] = greatest (bound[second], outcome.bound);
   }
   worker->statistics.thresholds++;
-  lock (node);
+  numeric_node_lock (node);
   if (!numeric_stopping (solver)) {
     const int64_t whole = value[0] + value[1] + column->fee;
     if (value[0] < NUMERIC_NONE && value[1] < NUMERIC_NONE && whole < node->upper)
       improve (node, worker, choice, code, whole, side);
-    node->lowest = least (node->lowest, bound[0] + bound[1] + column->fee);
     column->busy[choice->index] = 2;
     column->low[0][choice->index] = bound[0];
     column->low[1][choice->index] = bound[1];
+    node->lowest = least (node->lowest, bound_of_cut (node, column, choice->index));
     remove_cut (column, choice->index);
     numeric_raise_own (node, f, choice->index, bound);
     if (solver->options.cross && solver->goal != numeric_goal_squared && !solver->group)
@@ -374,7 +291,7 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
   node->busy--;
   if (node->shared)
     signal_all (&node->changed);
-  unlock (node);
+  numeric_node_unlock (node);
 }
 
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
@@ -403,7 +320,7 @@ static void pause_to_climb (struct numeric_node *node, struct numeric_worker *wo
 
 static void work (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
-  struct side side[2] = {0};
+  struct numeric_side side[2] = {0};
   if (node->climbs)
     pause_to_climb (node, worker);
   uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
@@ -414,7 +331,7 @@ static void work (struct numeric_node *node, struct numeric_worker *worker) {
     struct choice choice;
     if (node->root)
       numeric_take_proposal (worker);
-    lock (node);
+    numeric_node_lock (node);
     if (node->root) /* a tree from outside may be better */
       node->upper = least (node->upper, atomic_load (&solver->best_value));
     const int64_t bound = close_cuts (node);
@@ -423,19 +340,19 @@ static void work (struct numeric_node *node, struct numeric_worker *worker) {
     const int any = choose (node, worker, &choice);
     if (!any && node->busy && node->shared) {
       signal_wait (&node->changed, &node->lock, 5);
-      unlock (node);
+      numeric_node_unlock (node);
       numeric_poll (worker);
       continue;
     }
     if (!any) {
-      unlock (node);
+      numeric_node_unlock (node);
       break;
     }
     struct numeric_column *column = &node->column[choice.column];
     const int64_t upper = node->upper, low[2] = {column->low[0][choice.index], column->low[1][choice.index]};
     column->busy[choice.index] = 1;
     node->busy++;
-    unlock (node);
+    numeric_node_unlock (node);
     solve_cut (node, worker, &choice, upper, low, side, bits, room);
     if (worker->until_clock <= 0)
       numeric_poll (worker);
@@ -448,9 +365,9 @@ static void work (struct numeric_node *node, struct numeric_worker *worker) {
   if (node->climbs)
     worker->allowance = 0;
   if (node->bounds && numeric_stopping (solver)) {
-    lock (node);
+    numeric_node_lock (node);
     numeric_raise_bound (solver, close_cuts (node));
-    unlock (node);
+    numeric_node_unlock (node);
   }
   numeric_tree_release (&solver->arena, &side[0].tree);
   numeric_tree_release (&solver->arena, &side[1].tree);
@@ -532,20 +449,24 @@ static void release (struct numeric_node *node, const struct numeric_neighbour *
   arena_release (arena, node->trace);
 }
 
-struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
-                                       int64_t leaves, int64_t budget, int root, struct numeric_tree *tree,
-                                       struct numeric_warm *warm, const struct numeric_path *path) {
+struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set,
+                                       const struct numeric_task *task, struct numeric_tree *tree,
+                                       struct numeric_warm *warm) {
   treeml_numeric *solver = worker->solver;
+  const int64_t depth = task->depth, leaves = task->leaves;
+  const int root = task->root;
   worker->statistics.nodes++;
   struct numeric_node node = {.solver = solver,
                               .set = set,
-                              .path = path,
+                              .path = task->path,
                               .depth = depth - 1,
-                              .upper = budget,
+                              .upper = task->budget,
                               .lowest = NUMERIC_NONE,
                               .root = root,
                               .tree = tree,
                               .climbs = root && depth > 3 && solver->options.threads == 1 && solver->options.climb > 0,
+                              .beyond =
+                                  task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
                               .all_leaves = leaves,
                               .climb = {.effort = solver->options.climb / 16 + 1},
                               .first_column = -1};
@@ -577,11 +498,11 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   /* With few leaves, tries every way to distribute them. */
   const int64_t most = full (depth - 1);
   for (int64_t yes = least (most, leaves - 1); fine && yes >= 1 && (yes == most || leaves - yes <= most); yes--) {
-    node.leaves[0] = yes;
-    node.leaves[1] = least (most, leaves - yes);
+    node.leaves[0] = leaves == NUMERIC_ALL ? NUMERIC_ALL : yes;
+    node.leaves[1] = leaves == NUMERIC_ALL ? NUMERIC_ALL : least (most, leaves - yes);
     node.symmetric = node.leaves[0] == node.leaves[1];
     node.bounds = root && leaves >= 2 * most;
-    open_cuts (&node);
+    open_cuts (&node, worker);
     if (warm)
       warm_up (&node, warm);
     if (root && solver->options.threads > 1)

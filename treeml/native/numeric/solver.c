@@ -327,7 +327,8 @@ static int choose_kernel (treeml_numeric *solver) {
 static void limit_shape (treeml_numeric *solver, int ranked) {
   int64_t leaves = solver->total_count / solver->options.support;
   leaves = leaves < solver->rows ? leaves : solver->rows;
-  leaves = leaves < solver->options.leaves ? leaves : solver->options.leaves;
+  solver->any_leaves = leaves <= solver->options.leaves;
+  leaves = solver->any_leaves ? leaves : solver->options.leaves;
   leaves = leaves < 1 ? 1 : leaves;
   int64_t depth = solver->options.depth < leaves - 1 ? solver->options.depth : leaves - 1;
   if (!solver->columns || !ranked)
@@ -364,22 +365,35 @@ static void try_ahead (struct numeric_worker *worker, struct numeric_set *set, s
   numeric_resume (worker->solver);
 }
 
+/* The most leaves of a tree of this depth, to a search. */
+static int64_t leaves_of_search (const treeml_numeric *solver, int64_t depth) {
+  if (solver->any_leaves || (depth < 62 && solver->leaves >= INT64_C (1) << depth))
+    return NUMERIC_ALL;
+  return solver->leaves;
+}
+
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
    last two of a path. The limit is an amount of work and not time, so that the same data always give the same tree. */
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
-  for (int64_t depth = 3; depth < solver->depth && !numeric_stopping (solver); depth++) {
-    const int64_t most = depth < 62 ? INT64_C (1) << depth : INT64_MAX;
+  for (int64_t depth = 3; !numeric_stopping (solver); depth++) {
+    const int64_t best = atomic_load (&solver->best_value);
+    if (depth >= numeric_useful_depth (solver, solver->depth, best))
+      break;
     worker->allowance = solver->options.deepen;
-    numeric_search (worker, set, depth, solver->leaves < most ? solver->leaves : most, NUMERIC_NONE, 0, &tree, NULL,
-                    NULL);
+    const struct numeric_task task = {
+        .depth = depth, .leaves = leaves_of_search (solver, depth), .budget = NUMERIC_NONE};
+    numeric_search (worker, set, &task, &tree, NULL);
     worker->allowance = 0;
-    numeric_resume (solver);
+    const int ended = !numeric_resume (solver) && !numeric_stopping (solver);
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    try_greedy (worker, set, &tree, 0, &deeper);
+    if (ended && solver->options.leaf_price)
+      solver->known = depth;
+    else
+      try_greedy (worker, set, &tree, 0, &deeper);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -420,16 +434,22 @@ static void search_all (struct numeric_worker *worker, struct numeric_set *set) 
   if (solver->depth == 0 || numeric_poll (worker))
     return;
   const int64_t best = atomic_load (&solver->best_value), budget = best < solver->upper ? best : solver->upper;
-  struct numeric_outcome outcome;
-  if (solver->depth <= 2) {
+  const int64_t depth = numeric_useful_depth (solver, solver->depth, budget);
+  if (depth <= 2) {
     const struct numeric_part part = {.set = set, .column = -1};
     struct numeric_found found;
-    outcome = numeric_depth_two (worker, &part, solver->depth, solver->leaves, budget, 1, &found);
-    if (numeric_stopping (solver))
-      numeric_raise_bound (solver, outcome.bound);
+    const struct numeric_outcome outcome =
+        numeric_depth_two (worker, &part, depth, leaves_of_search (solver, depth), budget, 1, &found);
+    if (numeric_stopping (solver)) /* deeper trees cost at least the budget */
+      numeric_raise_bound (solver, outcome.bound < budget ? outcome.bound : budget);
   } else {
     struct numeric_tree tree = {0};
-    numeric_search (worker, set, solver->depth, solver->leaves, budget, 1, &tree, NULL, NULL);
+    const struct numeric_task task = {.depth = solver->depth,
+                                      .leaves = leaves_of_search (solver, solver->depth),
+                                      .budget = budget,
+                                      .known = solver->known,
+                                      .root = 1};
+    numeric_search (worker, set, &task, &tree, NULL);
     numeric_tree_release (&solver->arena, &tree);
   }
 }
@@ -465,6 +485,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->bound, 0);
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
+  solver->known = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }

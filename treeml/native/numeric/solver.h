@@ -1,9 +1,9 @@
 /* numeric/: the search over columns of numbers with every threshold. numeric.h is the public interface.
 
    columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
-   depth_two.c finds the best tree of depth two, with intervals.h, and search.c those of any depth, with raise.c,
-   trace.h and neighbours.h; greedy.c finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c
-   is the handle, and matrix.c a short way to it. This header declares what they share. */
+   depth_two.c finds the best tree of depth two, with intervals.h, and search.c those of any depth, with side.c,
+   raise.c, trace.h and neighbours.h; greedy.c finds first trees, leaf.c evaluates leaves exactly, tree.c holds trees,
+   solver.c is the handle, and matrix.c a short way to it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -19,7 +19,8 @@
 
 #include <stdatomic.h>
 
-#define NUMERIC_NONE (INT64_MAX / 4) /* the value if there is no tree */
+#define NUMERIC_NONE (INT64_MAX / 4)    /* the value if there is no tree */
+#define NUMERIC_ALL (INT64_C (1) << 62) /* the most leaves if nothing but the depth limits them */
 
 enum numeric_goal {
   numeric_goal_none,
@@ -100,6 +101,8 @@ struct treeml_numeric {
   /* The state of the search that is running. */
   const struct numeric_kernel *kernel;
   int64_t depth, leaves;
+  int any_leaves;        /* whether rows and depth limit the leaves enough */
+  int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
@@ -141,6 +144,16 @@ static inline int64_t numeric_fee (const treeml_numeric *solver, const struct nu
     if (path->group == solver->group[given])
       return 0;
   return solver->fee[given];
+}
+
+/* What the leaves of a tree that is deeper than this cost at least. */
+static inline int64_t numeric_deeper_price (int64_t price, int64_t depth) { return (depth + 2) * price; }
+/* The depth beyond which the prices of the leaves alone reach the budget. */
+static inline int64_t numeric_useful_depth (const treeml_numeric *solver, int64_t depth, int64_t budget) {
+  const int64_t price = solver->options.leaf_price, leaves = price > 0 && budget > 0 ? (budget - 1) / price : 0;
+  if (price <= 0 || leaves > depth)
+    return depth;
+  return leaves > 1 ? leaves - 1 : 0;
 }
 
 /* Trees. */
@@ -238,9 +251,14 @@ int numeric_depth_two_tree (struct numeric_worker *, const struct numeric_part *
 
 /* Any depth. `warm` holds the bounds of neighbours and receives new ones; or NULL. */
 struct numeric_warm;
-struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
-                                       int64_t budget, int root, struct numeric_tree *, struct numeric_warm *warm,
-                                       const struct numeric_path *);
+struct numeric_task {
+  int64_t depth, leaves, budget; /* only trees of a value below the budget are wanted */
+  int64_t known;                 /* trees up to this depth need not be found: none is below the budget */
+  int root;                      /* whether it is the whole problem */
+  const struct numeric_path *path;
+};
+struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, const struct numeric_task *,
+                                       struct numeric_tree *, struct numeric_warm *warm);
 /* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
    solved. Without one, `ahead` chooses splits by the best trees of depth two, and solves the last two, too. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
