@@ -12,7 +12,7 @@ NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solve
 COMMIT = $$(git rev-parse HEAD 2>/dev/null)
 
 .PHONY: certificate-attack demo test slow-share lint docs vscode bench fuzz clean native-sanitized native-fuzz native-threads \
-  wheel sdist wheel-check native-arm native-windows native-compilers
+  wheel sdist wheel-check native-arm native-windows native-compilers native-alone
 
 INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
@@ -124,6 +124,19 @@ sdist: $(VENV)/.installed
 # source distribution builds without a network.
 wheel-check: wheel sdist
 	$(BIN)/python tests/packaging/check_distributions.py dist
+
+# `native` with its own packages and no solver, in an environment of its own, and a share of its tests. That is all that
+# free-threaded Pythons and musl can install: some solvers have no wheels for them.
+ALONE := build/alone
+ALONE_BIN := $(ALONE)/$(notdir $(BIN))
+ALONE_MINUTES ?= 4
+native-alone:
+	$(PYTHON) -m venv $(ALONE)
+	$(ALONE_BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(ALONE_BIN)/python -m pip install --quiet --disable-pip-version-check numpy lark polars narwhals click rich \
+	  pytest pytest-timeout hypothesis
+	$(ALONE_BIN)/python tests/packaging/native_alone.py
+	$(ALONE_BIN)/python -m pytest --quick-minutes $(ALONE_MINUTES) --order "$(COMMIT)" tests/native tests/numeric
 
 # Cross-builds. They need Debian's packages gcc-aarch64-linux-gnu and qemu-user, or gcc-mingw-w64-x86-64 and, to load
 # what was built, wine64. Under the emulator a test takes ten times as long: ARM_TESTS run there for ARM_MINUTES, and

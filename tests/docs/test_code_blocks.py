@@ -1,7 +1,7 @@
 """Every code block of the pages: Python runs, specs are checked, commands succeed, data formats can be read.
 
-A block under `<!-- not run: because -->` is parsed but not run. The blocks of a page run in order, in a folder that
-contains only the data of the examples; Python blocks share their variables. If the first line of a spec is a comment
+A block under `<!-- not run: because -->` is checked but not run. The blocks of a page run in order, in an empty folder,
+so a page says where its data come from; Python blocks share their variables. If the first line of a spec is a comment
 with a file name, the spec is saved under that name, as a reader would do.
 """
 
@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
-import shutil
 import tomllib
 import warnings
 from contextlib import redirect_stdout
@@ -19,37 +17,19 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
-from click.testing import CliRunner
+from commands import ROOT, check, run
 from printed import PAGES as PRINTED
 from printed import UNCOMPARED, agrees
 
 import treeml as tml
-from treeml.cli.main import treeml as command
 from treeml.lang.parse import parse
 from treeml.lang.source import Source
 from treeml.lang.words import VERBS
 from treeml.notebook import solve_cell
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "backends").glob("*.md"))]
-FROM_NOTHING = ("README.md", "index.md", "tutorial.md")  # for a reader in an empty folder
 SHOWN = {"text", "lark", "c", "html"}  # for people to read, not run
-SETUP = {  # what a page assumes to exist
-    "boosting.md": """
-import pandas as pd
-import treeml as tml
-model = tml.load("boost.tml")
-frame = pd.read_csv("spambase.csv")
-labels = frame["spam"]
-x, y = frame.drop(columns="spam"), labels
-""",
-    "exports.md": """
-import treeml as tml
-tml.load("plain.tml").solve().tree.write("result.json")
-""",
-}
 
 
 @dataclass(frozen=True)
@@ -64,12 +44,8 @@ class Block:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for data in () if page.name in FROM_NOTHING else (ROOT / "examples").glob("*/*.*"):
-        if data.suffix in (".csv", ".tml"):
-            shutil.copy(data, tmp_path)
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "page"}
-    exec(SETUP.get(page.name, ""), names)
     printed = None  # by the block before
     for block in _blocks(page.read_text(encoding="utf-8")):
         where = f"{page.name}:{block.line}"
@@ -84,7 +60,9 @@ def test_every_block_of_the_page_works(page: Path, tmp_path: Path, monkeypatch: 
             case "tml":
                 _check_spec(block.text, tmp_path)
             case "sh":
-                printed = "".join([_run(line, where, block) for line in block.text.splitlines()])
+                lines = block.text.splitlines()
+                done = [run(line, where, block.code, tmp_path) if block.runs else check(line, where) for line in lines]
+                printed = "".join(done)
             case "text" if page.name in PRINTED and before is not None and not block.compared:
                 values = re.findall(r"^(?:status|objective) .*$", block.text, re.MULTILINE)
                 assert set(values) <= set(before.splitlines()), f"{where}: this is printed instead:\n{before}"
@@ -151,25 +129,3 @@ def _check_spec(text: str, folder: Path) -> None:
     complete = {type(statement).__name__ for statement in statements}
     if complete & {"Objective", "Satisfy"} and complete & {"Data", "Include"}:
         tml.load(path).check()
-
-
-def _run(line: str, where: str, block: Block) -> str:
-    """What the command prints, messages last."""
-    words = shlex.split(line, comments=True)
-    if words[:1] == ["$"]:
-        words = words[1:]
-    if not words or words[0] != "treeml":
-        return ""
-    assert all("..." not in word for word in words), f"{where}: `{line}` contains an ellipsis"
-    if not block.runs:
-        named = command.get_command(click.Context(command), words[1])
-        assert named is not None, f"{where}: `{line}` names no command"
-        named.make_context(words[1], words[2:])
-        return ""
-    result = CliRunner().invoke(command, words[1:])
-    # No limit is added: commands on these pages end when they are done. Within a limit that a page itself gives,
-    # a busy machine may find nothing, which is a valid result.
-    allowed = (block.code, 4) if "--within" in words else (block.code,)
-    assert result.exit_code in allowed, f"{where}: `{line}` exits with {result.exit_code}\n{result.output}"
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return f"{result.stdout}\n{result.stderr}"

@@ -174,7 +174,9 @@ def test_links_within_the_folder_and_data_of_the_caller_are_read(folder: Path, t
 
 def test_every_command_takes_it_and_so_does_the_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = spec_of(folder, "data", "../others/victim")
-    for words in (["solve"], ["explain"], ["backends"], ["compare", "--with", "oracle"], ["sweep", "--with", "oracle"]):
+    proof = ["certify", "--infeasible", "-o", str(folder / "proof.cert")]
+    alone = (["solve"], ["explain"], ["backends"], ["list"], ["tune"], proof)
+    for words in (*alone, ["compare", "--with", "oracle"], ["sweep", "--with", "oracle"]):
         answer = asked(*words, "--untrusted", spec)
         assert answer.code in (1, 5), words
         assert "leads out of the folder" in answer.error + answer.out, words

@@ -32,8 +32,8 @@ def main(folder: Path, arguments: list[str]) -> int:
     packages = python_packages(folder / "packages")
     environment = {**os.environ, "PYTHONPATH": f"{packages}:{ROOT}", "PYTHONDONTWRITEBYTECODE": "1"}
     environment["TREEML_LIBRARY"] = str(folder / "libtreeml_native.so")
-    # Without a search path there is no compiler, whose programs would be for this machine; tests that need one skip.
-    environment["PATH"] = str(folder)
+    # The search path has nothing but a compiler for ARM, so that no program of this machine is run instead.
+    environment["PATH"] = str(compiler_of(folder / "compiler", system, emulator))
     python = [python_of(system, emulator), "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     parts = [f"--part={part}/{PROCESSES}" for part in range(1, PROCESSES + 1)]
     running = [subprocess.Popen([*python, part], cwd=ROOT, env=environment) for part in parts]
@@ -67,6 +67,31 @@ def python_of(system: Path, emulator: tuple[str, ...]) -> Path:
     program.write_text(f'#!/bin/sh\nexec {inner} {shlex.quote(str(system / "usr/bin/python3.11"))} "$@"\n')
     program.chmod(0o755)
     return program
+
+
+COMPILER = """#!/bin/sh
+# For ARM. A program that is linked becomes a script, which starts it under the emulator. Sanitizers do not run there.
+PATH=/usr/local/bin:/usr/bin:/bin
+case " $* " in *" -fsanitize"*) exit 1 ;; esac
+aarch64-linux-gnu-gcc "$@" || exit
+case " $* " in *" -shared "* | *" -c "* | *" -fsyntax-only "*) exit ;; esac
+for each; do
+  [ "$before" = -o ] && program=$each
+  before=$each
+done
+mv "$program" "$program.arm"
+printf '#!/bin/sh\\nexec EMULATOR "%s" "$@"\\n' "$program.arm" >"$program"
+chmod +x "$program"
+"""
+
+
+def compiler_of(folder: Path, system: Path, emulator: tuple[str, ...]) -> Path:
+    """A folder with `cc`, for the tests that compile a program or a library."""
+    folder.mkdir(exist_ok=True)
+    started = " ".join([shutil.which(emulator[0]) or emulator[0], "-L", str(system)])
+    (folder / "cc").write_text(COMPILER.replace("EMULATOR", started))
+    (folder / "cc").chmod(0o755)
+    return folder
 
 
 def python_packages(packages: Path) -> Path:

@@ -43,6 +43,7 @@ def light(wheel: Path, folder: Path) -> None:
     install(python, *LIGHT)
     solve(python, folder)
     solved = after(started, used)
+    run(python, str(ROOT / "tests/packaging/native_alone.py"), folder=folder)
     print(f"native alone: {megabytes(folder, wheel, *LIGHT):.0f} MB to download, {solved}")
 
 

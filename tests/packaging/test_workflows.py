@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
+from check_distributions import LIGHT
 from environments import ROOT
 
 from treeml.version import __version__
@@ -47,7 +48,7 @@ def targets(lines: list[str]) -> set[str]:
 def test_a_change_is_tested_by_the_targets_of_ci() -> None:
     ours = targets((ROOT / ".ci/run").read_text(encoding="utf-8").splitlines())
     assert {"test", "lint", "docs", "native-arm", "native-windows", "wheel-check"} <= ours
-    assert targets(commands("tests")) == ours | {"demo"}
+    assert targets(commands("tests")) == ours | {"demo", "native-alone"}
 
 
 def test_every_target_exists() -> None:
@@ -84,6 +85,23 @@ def test_wheels_for_every_platform() -> None:
     assert wheels["macos"]["archs"] == ["universal2"]
     assert wheels["windows"]["archs"] == ["AMD64"]
     assert PROJECT["tool"]["scikit-build"]["wheel"]["py-api"] == "py3"
+
+
+def test_a_wheel_is_tested_with_what_its_test_imports() -> None:
+    """The tutorial needs scikit-learn and pandas; for musl some solvers have no wheels, so `native` is tested alone."""
+    wheels = PROJECT["tool"]["cibuildwheel"]
+    assert (wheels["test-extras"], wheels["test-requires"]) == (["sklearn"], ["pandas"])
+    (musl,) = wheels["overrides"]
+    assert musl["before-test"].endswith(f"pip install {' '.join(LIGHT)}")
+    for each in (wheels, musl):
+        (script,) = re.findall(r"\{project\}/(\S+)", each["test-command"])
+        assert (ROOT / script).exists()
+
+
+def test_a_free_threaded_python_installs_what_native_needs() -> None:
+    installed = f"pip install {' '.join(LIGHT)}"
+    assert installed in WORKFLOWS["wheels"].read_text(encoding="utf-8")
+    assert f"{' '.join(LIGHT)} \\\n" in (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
 def test_the_conda_recipe_has_our_dependencies_and_version() -> None:
@@ -128,3 +146,8 @@ def test_the_container_runs_the_command_as_nobody_special() -> None:
     assert "USER 10001" in last
     if linter := shutil.which("hadolint"):
         subprocess.run([linter, ROOT / "Dockerfile"], check=True)
+
+
+def test_the_page_installs_what_native_needs() -> None:
+    """Its list of packages is the one that `make wheel-check` tries."""
+    assert f"pip install {' '.join(LIGHT)}\n" in (ROOT / "docs/installing.md").read_text(encoding="utf-8")

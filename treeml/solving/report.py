@@ -30,7 +30,7 @@ STOP_WORDS = {
     Stop.TIME: "the time limit was reached",
     Stop.MEMORY: "the memory limit was reached",
     Stop.INTERRUPTED: "it was interrupted",
-    Stop.FINISHED: "the heuristic finished",
+    Stop.FINISHED: "the search ran to its end",
     Stop.FAILED: "the solver failed",
 }
 

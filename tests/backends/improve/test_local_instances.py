@@ -9,6 +9,7 @@ import pytest
 from deep_worlds import chain, labels_of, perfect
 
 from treeml.backends.improve import support
+from treeml.backends.improve.inner import current_tree, local_problem
 from treeml.backends.improve.instance import LocalInstance, Reach, cut_instance, whole_instance
 from treeml.backends.improve.limits import SETS, reach_of
 from treeml.backends.improve.vertices import Vertex, deepest_path, flat_of, grow, node_of, node_of_flat, replace
@@ -83,6 +84,21 @@ def test_a_tree_for_the_instance_takes_the_subtrees_place(seed: int, reduction: 
     assert new.height <= depth
     assert Routed(problem, node_of(new)).labels.tolist() == classes.tolist()
     assert depth <= instance.weighted_depth or reduction == "support"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("reduction", ["none", "tree"])
+def test_the_subtree_itself_is_a_tree_for_its_instance(seed: int, reduction: str) -> None:
+    """Solvers start from it, so its leaves have the classes of the instance and not those of the problem."""
+    problem, root, classes = world(seed)
+    for vertex in deepest_path(root)[:-1]:
+        for levels in (1, 3, 5):
+            instance = cut_instance(vertex, problem, classes, Reach(levels, lambda _: 10_000), reduction, False)
+            assert instance is not None
+            tree = current_tree(instance)
+            assert tree is not None
+            routed = Routed(local_problem(instance, instance.depth, instance.weights), tree)
+            assert routed.labels.tolist() == instance.labels.tolist()
 
 
 def test_a_subtree_out_of_reach_makes_no_instance() -> None:

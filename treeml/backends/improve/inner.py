@@ -121,7 +121,7 @@ class ByBackend:
         best: Node | None = None
         weights = (0,) * len(instance.weights) if instance.is_safe else instance.weights
         depth = (instance.depth if instance.is_safe else instance.weighted_depth) - 1
-        start = _current(instance) if backend.can.starts else None
+        start = current_tree(instance) if backend.can.starts else None
         while depth >= 0:
             made = plan(local_problem(instance, depth, weights), backend, options)
             if not isinstance(made, Plan):
@@ -180,11 +180,24 @@ def _replacement(tree: Node, instance: LocalInstance) -> Node:
     return built[id(tree)]
 
 
-def _current(instance: LocalInstance) -> Node | None:
-    """The subtree as it is, over the tests of the instance, to begin a search near it; None if it has other tests."""
-    if instance.guide is None:
+def current_tree(instance: LocalInstance) -> Node | None:
+    """The subtree as it is, over the tests of the instance, to begin a search near it; None if it has other tests.
+
+    Its leaves get the classes of the instance, which number the predictions and the parts that were cut off anew.
+    """
+    guide = instance.guide
+    if guide is None:
         return None
-    return node_of_flat(instance.guide, [Leaf(label) for label in range(len(instance.weights))])
+    labels = guide.label.copy()
+    todo = [(0, np.arange(len(instance.rows)))]
+    while todo:
+        number, rows = todo.pop()
+        if guide.test[number] < 0:
+            labels[number] = instance.labels[rows[0]]
+        else:
+            said = instance.bits[guide.test[number], rows].astype(np.bool_)
+            todo += [(int(guide.yes[number]), rows[said]), (int(guide.no[number]), rows[~said])]
+    return node_of_flat(replace(guide, label=labels))
 
 
 def _depth(tree: Node, weights: tuple[int, ...]) -> int:

@@ -11,6 +11,8 @@ import numpy as np
 
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError
+from treeml.lang.findings import Findings
+from treeml.lang.include import resolve_includes
 from treeml.lang.measures import MEASURES
 from treeml.lang.spec import CheckedGoal, Requirement, Spec
 from treeml.lang.statements import Statements
@@ -36,11 +38,17 @@ class Asked:
     maximize: bool
 
 
+def _without_includes(model: Statements) -> Statements:
+    """The model with included statements in their places: some of them are replaced, and a stored set stands alone."""
+    statements = resolve_includes(model.statements, model.folder, Findings(), model.untrusted).statements
+    return Statements(statements, folder=model.folder, bindings=model.bindings, untrusted=model.untrusted)
+
+
 class Measures:
     """Measures and conditions of one model."""
 
     def __init__(self, model: Statements, has_target: bool) -> None:
-        self.model, self.has_target = model, has_target
+        self.model, self.has_target = _without_includes(model), has_target
 
     def measure(self, text: str) -> Asked:
         """`errors`, `parity_gap(sex)`, `error_rate + 0.01 * leaves`."""

@@ -6,7 +6,6 @@ reading runs no code. docs/listing.md describes the form.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -18,17 +17,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.claims import Evidence
+from treeml.data.limits import ReadingLimits
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.display import json_text
 from treeml.lang.numerals import exact_number
 from treeml.lang.statements import Statements
+from treeml.lang.syntax import Include
 from treeml.native.sets import SharedNodes
 from treeml.solving.pipeline import prepare
 from treeml.studies.tree_sets.listed import Listed
 from treeml.studies.tree_sets.measures import Measures
 from treeml.studies.tree_sets.sources import Roots, TreeSource, head_of, leaf_record, reachable, too_many
-from treeml.system.reading import read_text
+from treeml.system.reading import MOST_OF_A_TREE, read_plain, read_text
 from treeml.system.writing import replace_file
 from treeml.trees.json_form import plain_json
 from treeml.trees.nodes import Branch, Node, TreeLeaf, TreeTest
@@ -36,10 +37,13 @@ from treeml.trees.routing import answers, dataset_inputs
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from treeml.studies.tree_sets.tree_set import TreeSet
 
 VERSION = 1
 DEEPEST = 800
+MOST_DECODED = 8 * MOST_OF_A_TREE  # bytes of a Parquet file, packed and decoded together
 Whole = NDArray[np.int64]
 
 
@@ -246,6 +250,8 @@ def read_set(path: Path, data: Any, y: Any) -> tuple[StoredTrees, Listed, Measur
     try:
         source, listed = _source(content), _listed(content["listed"])
         model = Statements.parse(content["spec"], params=content["params"])
+        if any(isinstance(statement, Include) for statement in model.statements):
+            raise ValueError("its specification includes another file")
         measures = Measures(model, bool(content["has_target"]))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         _refuse(path, f"a part is missing or wrong: {error}")
@@ -262,14 +268,23 @@ def _refuse(path: Path, why: str) -> NoReturn:
 def _read_parquet(path: Path) -> Any:
     import polars as pl  # imported here: start-up time
 
+    from treeml.data.parquet import read_parquet
+
+    packed = read_plain(path, MOST_DECODED)
     try:
-        frame = pl.read_parquet(path)
-        content = json.loads(frame["about"][0])
+        frame = read_parquet(path.name, packed, None, ReadingLimits(memory=MOST_DECODED))
+        content = plain_json(frame["about"][0])
         for name, part in (("nodes", frame.filter(~pl.col("is_tree"))), ("trees", frame.filter(pl.col("is_tree")))):
-            content[name] = {column: part[column].to_list() for column in ("test", "yes", "no")}
+            content[name] = {column: _whole_numbers(part[column]) for column in ("test", "yes", "no")}
     except (pl.exceptions.PolarsError, KeyError, TypeError, IndexError) as error:
         raise ValueError(str(error)) from error
     return content
+
+
+def _whole_numbers(column: pl.Series) -> Whole:
+    if not column.dtype.is_integer() or column.null_count():
+        raise ValueError(f"{column.name} does not hold a whole number in every row")
+    return column.to_numpy().astype(np.int64)
 
 
 def _source(content: Mapping[str, Any]) -> StoredTrees:
@@ -296,9 +311,10 @@ def _source(content: Mapping[str, Any]) -> StoredTrees:
     lone = roots[0] < 0
     root_yes = np.where(lone, of_record[np.where(lone, roots[1], 0)], roots[1])
     made = tuple(part.astype(np.int32) for part in (roots[0], root_yes, roots[2]))
-    values = [value for text, number in content["values"] for value in [_exact(text)] * int(number)]
-    if len(values) != len(roots[0]):
+    counts = [int(number) for _, number in content["values"]]
+    if min(counts, default=0) < 0 or sum(counts) != len(roots[0]):
         raise ValueError("there are not as many values as trees")
+    values = [value for text, number in content["values"] for value in [_exact(text)] * int(number)]
     return StoredTrees(head, tests, records, shared, record, (made[0], made[1], made[2]), values)
 
 
