@@ -7,6 +7,7 @@ promises this, and docs/upgrading.md has a note for every change.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import polars
@@ -15,7 +16,9 @@ from click.testing import CliRunner
 
 import treeml as tml
 from treeml.cli.main import treeml as command
+from treeml.solving.certificates.check import Verdict, check_file
 from treeml.studies.comparison.journal import read_records
+from treeml.version import __version__
 
 HERE = Path(__file__).parent
 VERSIONS = sorted(path.name for path in HERE.iterdir() if path.is_dir() and path.name[0].isdecimal())
@@ -42,6 +45,22 @@ def test_there_are_files_of_every_version() -> None:
         assert {".tml", ".json", ".jsonl", ".csv"} <= kinds
 
 
+def test_what_this_version_writes_is_kept() -> None:
+    """Every kind of file and every form of a node; a release copies them into a folder of its own."""
+    newest = HERE / VERSIONS[-1]
+    assert VERSIONS[-1] == ".".join(__version__.split(".")[:2])
+    assert {"trees.json", "trees.parquet", "certified.cert.gz"} <= {path.name for path in newest.iterdir()}
+    stored = "".join(path.read_text(encoding="utf-8") for path in newest.glob("*.result.json"))
+    for key in ("forest", "branch", "slopes", "curve", "because"):
+        assert f'"{key}"' in stored, key
+
+
+@pytest.mark.parametrize("certificate", files("*.cert.gz"), ids=name)
+@pytest.mark.parametrize("reference", [False, True])
+def test_a_certificate_is_verified(certificate: Path, reference: bool) -> None:
+    assert check_file(certificate.parent / "rows.csv", certificate, reference).verdict is Verdict.VERIFIED
+
+
 @pytest.mark.parametrize("spec", files("*.tml"), ids=name)
 def test_a_spec_means_the_same(spec: Path) -> None:
     model = tml.load(spec)
@@ -59,7 +78,8 @@ def test_a_spec_means_the_same(spec: Path) -> None:
 @pytest.mark.parametrize("stored", files("*.result.json"), ids=name)
 def test_a_result_shows_its_tree_or_forest(stored: Path, tmp_path: Path) -> None:
     content = json.loads(stored.read_text(encoding="utf-8"))
-    rows = polars.read_csv(stored.parent / "rows.csv")
+    spec = stored.with_name(stored.name.replace(".result.json", ".tml")).read_text(encoding="utf-8")
+    rows = polars.read_csv(stored.parent / re.findall(r'^data "(.+)"$', spec, re.MULTILINE)[0])
     if "forest" in content:
         forest = tml.Forest.read(stored)
         assert tml.Forest.from_json(forest.to_json()) == forest
@@ -82,6 +102,13 @@ def test_a_journal_is_read_and_reported(journal: Path, tmp_path: Path) -> None:
     assert len(records) == len(lines) == 2
     run("report", journal, "-o", tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("stored", files("trees.parquet"), ids=name)
+def test_a_set_of_trees_in_parquet_is_read(stored: Path) -> None:
+    trees = tml.TreeSet.read(stored, data=stored.parent / "rows.csv")
+    assert list(trees) == list(tml.load(stored.with_name("list.tml")).trees())
+    assert len(trees.measure("errors")) == len(trees) == 2
 
 
 @pytest.mark.parametrize("stored", files("trees.json"), ids=name)

@@ -260,7 +260,9 @@ def require(status: str, bound: Any, evidence: Iterable[Evidence]) -> None:
         return
     evidence = tuple(evidence)
     for claim in (claimed, None if bound is None else BOUND):
-        if claim is not None and not any(each.supports(claim) for each in evidence):
+        if claim is None or (evidence and evidence[0].supports(claim)):
+            continue
+        if not any(each.supports(claim) for each in evidence):
             what = {OPTIMAL: "says optimal", INFEASIBLE: "says infeasible", BOUND: "states a bound"}[claim]
             named = f", and `{evidence[0].rule}` does not support it" if evidence else " and names no evidence"
             raise UnfoundedClaim(f"it {what}{named}")

@@ -28,7 +28,8 @@ def run(
     plan: Plan, limits: Limits = NO_LIMITS, start: Node | None = None, on_progress: OnProgress | None = None
 ) -> Answer:
     limits = threaded(plan.backend, limits)
-    limits = replace(limits, options=settle(plan.backend, limits.options))
+    if limits.options:
+        limits = replace(limits, options=settle(plan.backend, limits.options))
     began = monotonic()
     try:
         answer = plan.solve(limits, start, on_progress)
@@ -79,7 +80,7 @@ def checked(plan: Plan, answer: Answer, start: Node | None = None) -> Answer:
     )
     if fault is not None:
         raise BackendError(_unverified(plan.backend, *fault))
-    return replace(answer, objective=objective)
+    return answer if answer.objective == objective else replace(answer, objective=objective)
 
 
 Fault = tuple[str, str]  # the code of a diagnostic, and a sentence
@@ -134,11 +135,11 @@ def _contradicted_on_the_way(
     problem: Problem, answer: Answer, objective: tuple[Fraction, ...], start: Node | None
 ) -> Fault | None:
     """A value or a bound reported during the search, or a start, that contradicts the final claim."""
-    slack = 2 * answer.tolerance
+    slack = 2 * answer.tolerance if answer.tolerance else 0
     if len(problem.goals) == 1:
         # With several goals a report does not say which of them it refers to.
         value = objective[0]
-        most, least = value + slack, value - slack
+        most, least = (value + slack, value - slack) if slack else (value, value)
         for moment in answer.trace:
             if moment.bound is not None and moment.bound > most:
                 return "B514", f"the bound {moment.bound} that it reported lies above the value {value} of its tree"
@@ -162,6 +163,8 @@ def _is_answer(problem: Problem, tree: Node) -> bool:
 def _with_rounding(problem: Problem, answer: Answer) -> Answer:
     """The answer, whose tolerance includes the rounding of goals that are computed in floating point."""
     custom = [term for goal in problem.goals for _, term in goal.sum.parts if isinstance(term, Custom)]
+    if not custom:
+        return answer
     # Both the tree and the best one may be off by it.
     rounding = 2 * sum((term.rounding for term in custom), Fraction(0))
     return replace(answer, tolerance=answer.tolerance + rounding) if rounding else answer
@@ -234,6 +237,8 @@ def _wrong_value(answer: Answer, objective: tuple[Fraction, ...]) -> Fault | Non
     if answer.bound is None or not objective:
         return None
     value = objective[bounded_goal(answer)]
+    if answer.bound == value:
+        return None
     if answer.bound > value + answer.tolerance:
         return "B514", f"its bound {answer.bound} lies above the value {value} of its own tree"
     if answer.status is Status.OPTIMAL and answer.bound < value - answer.tolerance:
@@ -249,6 +254,8 @@ def bounded_goal(answer: Answer) -> int:
 
 
 def _close(claimed: tuple[Fraction, ...], exact: tuple[Fraction, ...], tolerance: Fraction) -> bool:
+    if claimed == exact:
+        return True
     return len(claimed) == len(exact) and all(abs(a - b) <= tolerance for a, b in zip(claimed, exact, strict=True))
 
 

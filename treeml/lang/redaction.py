@@ -8,9 +8,7 @@ that nothing but tables have say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,33 +26,35 @@ class UnreadError(DataError):
     """A file could not be read at all, so its message contains nothing from it."""
 
 
-@contextmanager
-def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Iterator[None]:
+def redacted_data(spec: Spec, data: Any, name: str | None = None) -> Redacted:
     """Redact mistakes in the data file that the spec names: its `data`, or another file `name`."""
-    named = name or (spec.data if data is None else None)
-    with _redacted(spec, named, is_table=True):
-        yield
+    return Redacted(spec, name or (spec.data if data is None else None), is_table=True)
 
 
-@contextmanager
-def redacted_start(spec: Spec, given: Any) -> Iterator[None]:
+def redacted_start(spec: Spec, given: Any) -> Redacted:
     """Redact mistakes in the tree of `start from`, unless it was given from Python."""
-    with _redacted(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False):
-        yield
+    return Redacted(spec, spec.start if given is None and isinstance(spec.start, str) else None, is_table=False)
 
 
-@contextmanager
-def _redacted(spec: Spec, named: str | None, is_table: bool) -> Iterator[None]:
-    try:
-        yield
-    except UnreadError:
-        raise
-    except DataError as error:
-        path = None if named is None else spec.folder / named
-        inside = path is None or _lies_inside(path, spec)
-        reason = _reason(spec, path, inside, is_table)
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A context in which mistakes about a file that the spec names are redacted."""
+
+    spec: Spec
+    named: str | None
+    is_table: bool
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: Any, error: BaseException | None, __: Any) -> None:
+        if not isinstance(error, DataError) or isinstance(error, UnreadError):
+            return
+        path = None if self.named is None else self.spec.folder / self.named
+        inside = path is None or _lies_inside(path, self.spec)
+        reason = _reason(self.spec, path, inside, self.is_table)
         if not reason and inside:
-            raise
+            return
         shown = (_without_content(each, reason) if reason else _without_neighbours(each) for each in error.diagnostics)
         # Without content, mistakes in several columns read alike.
         raise type(error)(list(dict.fromkeys(shown))) from None

@@ -30,7 +30,7 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.spec import Use
 from treeml.measures.monotonicity import is_monotone
-from treeml.problem.constants import exact_sum, group_losses, rows_of_groups
+from treeml.problem.constants import exact_sum, group_losses, in_units, rows_of_groups
 from treeml.problem.magnitudes import SAFE
 from treeml.problem.terms import rounded_root
 from treeml.trees.tree import Tree
@@ -75,7 +75,7 @@ def evaluate(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | Non
 
 def weight_of(dataset: Dataset, rows: Mask) -> Fraction:
     """The weight of some rows."""
-    return _units(dataset, rows) * dataset.weight_scale
+    return in_units(_units(dataset, rows), dataset.weight_scale)
 
 
 def _units(dataset: Dataset, rows: Mask) -> int:

@@ -128,8 +128,8 @@ def _linear_bounds(
         return
     if len(lowered.parts) == 1:
         factor, term = lowered.parts[0]
-        quotient = limit / factor
-        facing = sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[sense]
+        quotient = limit if factor == 1 else limit / factor
+        facing = sense if factor.numerator > 0 else {"<=": ">=", ">=": "<=", "=": "="}[sense]
         if isinstance(term, Ratio):
             quotient = _short_quotient(term, facing, quotient)
             parts = list(term.numerator.parts)
@@ -216,6 +216,8 @@ def _has(lowered: Sum, kind: type) -> bool:
 
 def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tuple[Fraction, Term], ...]:
     """Like terms joined: one Predicted of positive scale, one Leaves, one Depth, one Support."""
+    if len(parts) == 1 and parts[0][0] == 1:
+        return (parts[0],)
     predicted = [(factor, term) for factor, term in parts if isinstance(term, Predicted) and factor]
     joined: list[tuple[Fraction, Term]] = []
     if predicted:
@@ -232,7 +234,7 @@ def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tu
 
 
 def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predicted:
-    if len(parts) == 1 and parts[0][0] > 0:
+    if len(parts) == 1 and parts[0][0].numerator > 0:
         factor, term = parts[0]
         return term if factor == 1 else Predicted(term.cost, term.scale * factor)
     scales = [factor * term.scale for factor, term in parts]

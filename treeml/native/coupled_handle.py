@@ -19,6 +19,7 @@ from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare
 from treeml.native.solver import PROGRESS, NativeError
 from treeml.system.interrupt import listening
 
+_NO_PROGRESS = PROGRESS()
 NONE_BELOW, NONE_ABOVE = -(2**63), 2**63 - 1  # no lower and no upper limit
 HANDLE, COUNT = ctypes.c_void_p, ctypes.c_int64
 
@@ -209,7 +210,7 @@ class CoupledHandle(ABC, Generic[Found]):
             with listening() as interrupted:
                 self._call("solve")
         finally:
-            self._call("watch", PROGRESS(), None)
+            self._call("watch", _NO_PROGRESS, None)
         if self._raised is not None:
             raised, self._raised = self._raised, None
             raise raised

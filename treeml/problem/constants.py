@@ -9,6 +9,7 @@ median is the quantile at one half.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +85,17 @@ def group_sums(group: NDArray[np.intp], groups: int, values: Whole, factors: Who
     return [
         exact_sum(values[rows], None if factors is None else factors[rows]) for rows in rows_of_groups(group, groups)
     ]
+
+
+def in_units(count: int, scale: Fraction) -> Fraction:
+    """count * scale; the scale is mostly one."""
+    return whole_fraction(count) if scale == 1 else count * scale
+
+
+@lru_cache(maxsize=4096)
+def whole_fraction(number: int) -> Fraction:
+    """A cached Fraction: counts are mostly small, and making fractions takes longer than counting."""
+    return Fraction(number)
 
 
 def exact_sum(values: Whole, factors: Whole | None = None) -> int:

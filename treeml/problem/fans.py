@@ -22,7 +22,7 @@ BRANCHES = "branches"  # the kind of such a feature
 
 def has_fans(problem: Problem) -> bool:
     """Is there a feature that is split at all its levels at once?"""
-    return any(feature.kind == BRANCHES for feature in problem.features)
+    return BRANCHES in [feature.kind for feature in problem.features]
 
 
 def fan_of_test(problem: Problem, test: int) -> int | None:

@@ -162,8 +162,8 @@ def once(function: Callable[Concatenate[Problem, Rest], Fact]) -> Callable[Conca
 
     @wraps(function)
     def kept(problem: Problem, /, *rest: Rest.args, **named: Rest.kwargs) -> Fact:
-        facts: dict[Any, Fact] = vars(problem).setdefault(name, {})
-        key = (rest, *named.items())
+        facts: dict[Any, Fact] = vars(problem)
+        key = (name, rest, *named.items()) if rest or named else name
         if key not in facts:
             facts[key] = function(problem, *rest, **named)
         return facts[key]

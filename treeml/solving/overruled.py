@@ -7,11 +7,12 @@ first because a leaf that is best for the goal does not predict its class for th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from treeml.data.table import Dataset, label_text
 from treeml.measures.evaluators import TreeOutcome
-from treeml.solving.verify import SHAPE_GOALS, goal_values, is_met
+from treeml.solving.verify import SHAPE_GOALS, GoalCheck, goal_values, is_met
 from treeml.trees.nodes import overruled_class
 from treeml.trees.tree import Tree
 
@@ -19,8 +20,8 @@ MOST_EXPLAINED = 16  # leaves; each evaluates every requirement once
 OF_SHAPE = SHAPE_GOALS | {"uses"}  # measures that are the same whatever the leaves predict
 
 
-def with_reasons(outcome: TreeOutcome, dataset: Dataset) -> Tree:
-    """The same tree, whose leaves say why they predict against their majority."""
+def with_reasons(outcome: TreeOutcome, dataset: Dataset, goals: Sequence[GoalCheck]) -> Tree:
+    """The same tree, whose leaves say why they predict against their majority; `goals` have the values of the tree."""
     tree = outcome.tree
     if tree.task != "classes":
         return tree
@@ -29,12 +30,12 @@ def with_reasons(outcome: TreeOutcome, dataset: Dataset) -> Tree:
     if not against:
         return tree
     reasons = {
-        place: _reason(outcome, place, label, dataset) for place, label in list(against.items())[:MOST_EXPLAINED]
+        place: _reason(outcome, place, label, dataset, goals) for place, label in list(against.items())[:MOST_EXPLAINED]
     }
     return tree.with_leaves({place: replace(tree.leaves[place], because=text) for place, text in reasons.items()})
 
 
-def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset) -> str:
+def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset, goals: Sequence[GoalCheck]) -> str:
     """The first goal that would be worse with the majority, or the requirements that the leaf would violate with it."""
     tree = outcome.tree
     switched_tree = tree.with_leaves({place: replace(tree.leaves[place], prediction=tree.classes[label])})
@@ -42,7 +43,7 @@ def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset) -> s
     predicted = outcome.predicted.copy()
     predicted[outcome.leaf == place] = numbers[label_text(tree.classes[label])]
     switched = TreeOutcome(switched_tree, outcome.leaf, predicted)
-    worse = _worse_goal(outcome, switched, dataset)
+    worse = _worse_goal(goals, goal_values(switched, dataset))
     if worse:
         return worse
     given = dataset.with_given_weights()
@@ -54,9 +55,9 @@ def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset) -> s
     return f"{needed[0]} and {len(needed) - 1} more" if len(needed) > 1 else "".join(needed)
 
 
-def _worse_goal(outcome: TreeOutcome, switched: TreeOutcome, dataset: Dataset) -> str:
+def _worse_goal(goals: Sequence[GoalCheck], switched: Sequence[GoalCheck]) -> str:
     """The first goal whose value differs, if the switched tree is worse; "" otherwise."""
-    for before, after in zip(goal_values(outcome, dataset), goal_values(switched, dataset), strict=True):
+    for before, after in zip(goals, switched, strict=True):
         if before.value != after.value:
             return before.text if (after.value > before.value) == (before.sense == "minimize") else ""
     return ""

@@ -160,7 +160,7 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
     if answer.tree is not None:
         outcome = outcome_of(raise_tree(answer.tree, chosen.lowered.questions, dataset), dataset)
         exact = verify_answer(outcome, answer, chosen, dataset)
-        tree = with_reasons(outcome, dataset)
+        tree = with_reasons(outcome, dataset, exact.goals)
     if dataset.rounding:
         answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
     return assemble(answer, chosen, request, tree, exact, clock)

@@ -6,8 +6,6 @@ Messages about a file show nothing of its content unless whoever wrote the speci
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from treeml.data.read import load as load_table
 from treeml.data.read import load_arrays
 from treeml.data.table import Dataset, Table
 from treeml.lang.diagnostic import DataError, Diagnostic
-from treeml.lang.redaction import redacted_data
+from treeml.lang.redaction import Redacted, redacted_data
 from treeml.lang.spec import Method
 from treeml.measures.merging import load_merged
 from treeml.solving.request import Request
@@ -52,11 +50,9 @@ def bind(table: Table, request: Request, *, keep_table: bool = False) -> Dataset
         return binding.bind(request.spec, table, keep=keep)
 
 
-@contextmanager
-def discreet(request: Request) -> Iterator[None]:
+def discreet(request: Request) -> Redacted:
     """Messages about the data of this run, without content that its reader may not see."""
-    with redacted_data(request.spec, True if request.is_data_given else None):
-        yield
+    return redacted_data(request.spec, True if request.is_data_given else None)
 
 
 def _no_data() -> Diagnostic:

@@ -20,6 +20,7 @@ from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate, outcome_of
 from treeml.measures.policy import is_policy, policy_values
 from treeml.measures.reported import reported_value
+from treeml.problem.constants import exact_sum, in_units
 from treeml.trees.nodes import Branch, Node, fan, sides
 from treeml.trees.raising import leaf_outputs
 from treeml.trees.tree import Tree
@@ -280,9 +281,8 @@ def _short(value: Any) -> Any:
 
 
 def _total_weight(dataset: Dataset) -> Fraction:
-    from treeml.problem.constants import exact_sum
-
-    return exact_sum(dataset.weight) * dataset.weight_scale
+    units = dataset.rows if dataset.has_unit_weights else exact_sum(dataset.weight)
+    return in_units(units, dataset.weight_scale)
 
 
 def _confusion(
@@ -292,8 +292,8 @@ def _confusion(
     if tree.task != "classes":
         return None
     cells = confusion(dataset, outcome.predicted)
-    weights = tuple(tuple(cell * dataset.weight_scale for cell in row) for row in cells)
-    return tuple(label_text(label) for label in dataset.classes), weights
+    weights = tuple([tuple([in_units(cell, dataset.weight_scale) for cell in row]) for row in cells])
+    return tuple([label_text(label) for label in dataset.classes]), weights
 
 
 def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | None, tolerance: Fraction) -> list[str]:
@@ -302,7 +302,7 @@ def _wrong_claims(goals: tuple[GoalCheck, ...], claimed: Sequence[Fraction] | No
     wrong = [
         f"`{goal.text or goal.sense}` is {_shown(goal.value)}, but {_shown(goal.claimed)} was claimed"
         for goal in goals
-        if goal.claimed is not None and abs(goal.claimed - goal.value) > tolerance
+        if goal.claimed is not None and goal.claimed != goal.value and abs(goal.claimed - goal.value) > tolerance
     ]
     if len(claimed) != len(goals):
         wrong.append(f"{len(claimed)} values were claimed for {len(goals)} goals")
@@ -316,6 +316,8 @@ def _wrong_proof(goals: tuple[GoalCheck, ...], claim: GoalClaim, tolerance: Frac
     if not -len(goals) <= claim.goal < len(goals):
         return [f"a bound on goal {claim.goal + 1} is stated, and there are {len(goals)}"]
     goal = goals[claim.goal]
+    if goal.value == claim.bound:
+        return []
     sign = 1 if goal.sense == "minimize" else -1
     distance = sign * (goal.value - claim.bound)
     text, value, bound = goal.text or goal.sense, _shown(goal.value), _shown(claim.bound)
@@ -378,7 +380,7 @@ def _wrong_branches(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[
             if (values != values[:1]).any():
                 wrong.append(f"the tree splits `{found.column}` by branches, and one of them holds several levels")
 
-    if any(isinstance(node, Branch) and node.test.kind == "branch" for node in tree.nodes()):
+    if "branch" in [node.test.kind for node in tree.nodes() if isinstance(node, Branch)]:
         visit(tree.root)
     return wrong
 

@@ -186,7 +186,7 @@ class TreeData:
         >>> [leaf.prediction for leaf in tree.leaves]
         ['no', 'no', 'yes']
         """
-        return tuple(node for node in self.nodes() if isinstance(node, TreeLeaf))
+        return tuple([node for node in self.nodes() if isinstance(node, TreeLeaf)])
 
     @cached_property
     def depth(self) -> int:
@@ -219,7 +219,7 @@ class TreeData:
         >>> tree.columns
         ('age', 'sex')
         """
-        return tuple(dict.fromkeys(node.test.column for node in self.nodes() if isinstance(node, Branch)))
+        return tuple(dict.fromkeys([node.test.column for node in self.nodes() if isinstance(node, Branch)]))
 
     def nodes(self) -> Iterator[Node]:
         """Every node, parents before children, the yes side before the no side.
@@ -227,12 +227,18 @@ class TreeData:
         >>> [type(node).__name__ for node in tree.nodes()]
         ['Branch', 'TreeLeaf', 'Branch', 'TreeLeaf', 'TreeLeaf']
         """
+        return iter(self._nodes)
+
+    @cached_property
+    def _nodes(self) -> list[Node]:
         todo: list[Node] = [self.root]
+        found: list[Node] = []
         while todo:
             node = todo.pop()
-            yield node
+            found.append(node)
             if isinstance(node, Branch):
                 todo += [node.no, node.yes]
+        return found
 
     def paths(self) -> Iterator[tuple[tuple[tuple[TreeTest, bool], ...], TreeLeaf]]:
         """Every leaf with the tests above it and their answers, in the order of `leaves`.

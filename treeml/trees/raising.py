@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import ChosenLoss, chosen_loss
 from treeml.problem import tree as nodes
-from treeml.problem.constants import exact_sum, group_constants
+from treeml.problem.constants import exact_sum, group_constants, in_units
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
 from treeml.trees.routing import answers, dataset_inputs
 from treeml.trees.tree import Tree
@@ -216,12 +215,6 @@ def field_of(dataset: Dataset, name: str) -> Field:
     return Field(name, column.type, levels, may_miss, fill)
 
 
-@lru_cache(maxsize=1024)
-def _whole_fraction(number: int) -> Fraction:
-    """A cached Fraction: counts are mostly small, and making fractions takes longer than counting."""
-    return Fraction(number)
-
-
 def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[TreeLeaf]:
     """Labels and rows of leaves -> leaves with counts and weights."""
     size = len(dataset.classes)
@@ -231,10 +224,8 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
     cells = dataset.rows_in(reached + dataset.actual, len(ends) * size).reshape(-1, size).tolist()
     weights: list[tuple[Fraction, ...]]
     if dataset.rows and dataset.count is None and (dataset.weight == dataset.weight[0]).all():
-        each = int(dataset.weight[0]) * dataset.weight_scale
-        weights = [
-            tuple([_whole_fraction(count) if each == 1 else each * count for count in counts]) for counts in cells
-        ]
+        each, scale = int(dataset.weight[0]), dataset.weight_scale
+        weights = [tuple([in_units(each * count, scale) for count in counts]) for counts in cells]
     else:
         weights = [
             tuple(

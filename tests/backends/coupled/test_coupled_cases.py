@@ -18,6 +18,7 @@ from treeml.backends.native.coupled.cases import Cases, cases_of
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run as run_plan
+from treeml.problem.evaluate import is_answer
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Predicted
 from treeml.problem.tree import Leaf
@@ -123,8 +124,11 @@ def test_cases_that_all_stop_without_a_tree_keep_their_bound(monkeypatch: pytest
         return Answer(Status.UNKNOWN, Stop.TIME, bound=Fraction(2), bounded_goal=0, evidence=proof)
 
     monkeypatch.setattr(by_cases, "_within", stopped)
-    answer = solved(unequal_groups((5, 7), 2))
-    assert (answer.status, answer.stop, answer.tree) == (Status.UNKNOWN, Stop.TIME, None)
+    problem = unequal_groups((5, 7), 2)
+    answer = solved(problem)
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.TIME)
+    assert answer.tree is not None  # an easy one, which no case has found
+    assert is_answer(problem, answer.tree)
     assert answer.bound == 2
 
 

@@ -56,7 +56,7 @@ def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
         yield Refusal(feature, "native bounds one measure at a time", "bound each of them by itself")
         return
     factor, term = bound.sum.parts[0]
-    sense = bound.sense if factor > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
+    sense = bound.sense if factor.numerator > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
     wanted = ">=" if isinstance(term, Support | Purity) else "<="
     if isinstance(term, Predicted):
         sense = wanted  # the cost carries the sign, and the coupled search takes equations

@@ -314,19 +314,18 @@ class NativeRun:
         tolerance = self.doubt(found, objective, goals)
         if found.tolerance:
             self.trace = [_within(moment, goals[0], status is Status.OPTIMAL) for moment in self.trace]
-        answer = Answer(
-            Status.FEASIBLE,
-            Stop.GAP if self.reached_gap else STOP[found.stop],
-            tree,
-            goals,
-            trace=tuple(self.trace),
-            raw_status=_raw_status(found),
-            tolerance=tolerance,
-        )
         if status is Status.OPTIMAL:
-            statistics = self.statistics(found, goals[-1], goals[-1])
-            return replace(
-                answer, status=status, stop=Stop.PROVED, bound=goals[-1], statistics=statistics, evidence=self.ended
+            return Answer(
+                status,
+                Stop.PROVED,
+                tree,
+                goals,
+                goals[-1],
+                trace=tuple(self.trace),
+                statistics=self.statistics(found, goals[-1], goals[-1]),
+                raw_status=_raw_status(found),
+                tolerance=tolerance,
+                evidence=self.ended,
             )
         below = None
         if found.bound is not None:
@@ -335,9 +334,19 @@ class NativeRun:
             if below > goals[0] and not found.tolerance and objective.beside is None and objective.custom is None:
                 raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
             below = min(goals[0], below)
-        statistics = self.statistics(found, goals[0], below)
-        evidence = () if below is None else self.stopped_at
-        return replace(answer, status=status, bound=below, statistics=statistics, bounded_goal=0, evidence=evidence)
+        return Answer(
+            status,
+            Stop.GAP if self.reached_gap else STOP[found.stop],
+            tree,
+            goals,
+            below,
+            trace=tuple(self.trace),
+            statistics=self.statistics(found, goals[0], below),
+            raw_status=_raw_status(found),
+            tolerance=tolerance,
+            bounded_goal=0,
+            evidence=() if below is None else self.stopped_at,
+        )
 
     def doubt(self, found: Found, objective: NativeObjective, goals: tuple[Fraction, ...]) -> Fraction:
         """How far from the optimum the tree may be.

@@ -15,7 +15,32 @@ from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
 from treeml.problem.fans import BRANCHES, has_fans
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
-from treeml.problem.terms import KINDS, Depth, Sum
+from treeml.problem.terms import KINDS, Composite, Depth, Sum
+
+
+def is_direct(problem: Problem, can: Capabilities) -> bool:
+    """Does the back-end take every goal and bound as it is? Then it lacks nothing, and no step has to restate them.
+
+    This is the usual case, and much quicker to see than every reason against it.
+    """
+    if len(problem.goals) > 1 and not can.lexicographic:
+        return False
+    if not can.branches and has_fans(problem):
+        return False
+    for goal in problem.goals:
+        kinds = goal.sum.kinds()
+        if "Depth" in kinds or not kinds <= can.goals or _is_composed(goal.sum):
+            return False
+    for bound in problem.bounds:
+        kinds = bound.sum.kinds()
+        if not kinds <= can.bounds or _is_composed(bound.sum) or not (len(kinds) < 2 or can.sums):
+            return False
+    return True
+
+
+def _is_composed(total: Sum) -> bool:
+    """Does the sum hold a term that is made of other sums?"""
+    return True in [isinstance(term, Composite) for _, term in total.parts]
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:

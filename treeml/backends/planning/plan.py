@@ -16,6 +16,7 @@ from treeml.backends import registry
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Capabilities, Limits, OnProgress, Refusal, Solve
 from treeml.backends.planning.capabilities import (
     depth_is_found,
+    is_direct,
     is_stepwise,
     lacks,
     needs_counting,
@@ -120,9 +121,10 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     if missing is not None:
         return [Refusal(f"the back-end {backend.name}", f"what it needs is not installed: {missing}", missing)]
     spreads = "Largest" not in can.bounds
-    refusals = dict.fromkeys(lacks(spread(problem) if spreads else problem, backend))
+    direct = is_direct(spread(problem) if spreads else problem, can)
+    refusals = [] if direct else list(dict.fromkeys(lacks(spread(problem) if spreads else problem, backend)))
     if refusals:
-        return list(refusals)
+        return refusals
     lowered = problem
     if not (can.merges_rows and can.merges_tests):
         lowered, step = reductions(not can.merges_rows, not can.merges_tests)
@@ -134,21 +136,8 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         lowered = bounded(lowered, depth)
         sentence = f"no tree here is deeper than {depth}, so depth is bounded by {depth}"
         steps.append(rewriting(sentence, partial(bounded, depth=depth)))
-    if successive(lowered, can):
-        sentence = f"{len(lowered.goals)} goals are solved in turn, each with the earlier ones held at their best"
-        steps.append(Step(sentence, lexicographic))
-    if any(needs_deepening(goal, can) for goal in lowered.goals):
-        steps.append(Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen))
-    if any(needs_growing(goal, can) for goal in lowered.goals):
-        steps.append(Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow))
-    if any(needs_descending(goal, can) for goal in lowered.goals):
-        steps.append(Step(HALVING, descend))
-    if any(needs_dividing(goal, can) for goal in lowered.goals):
-        steps.append(Step(DIVIDING, divide))
-    if any(needs_counting(goal, can) for goal in lowered.goals):
-        steps.append(Step(COUNTING, count))
-    if any(needs_narrowing(bound, can) for bound in _all_bounds(lowered)):
-        steps.append(Step(NARROWING, narrow))
+    if not direct:
+        steps += _restating(lowered, can)
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = list(lowered_stages(lowered, can))
@@ -160,6 +149,25 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     return Plan(problem, backend, tuple(steps), remark=backend.remark(lowered, options or {}))
 
 
+def _restating(lowered: Problem, can: Capabilities) -> Iterator[Step]:
+    """The steps that solve goals and bounds which the back-end does not take as they are, by solves of other ones."""
+    if successive(lowered, can):
+        sentence = f"{len(lowered.goals)} goals are solved in turn, each with the earlier ones held at their best"
+        yield Step(sentence, lexicographic)
+    if any(needs_deepening(goal, can) for goal in lowered.goals):
+        yield Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen)
+    if any(needs_growing(goal, can) for goal in lowered.goals):
+        yield Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow)
+    if any(needs_descending(goal, can) for goal in lowered.goals):
+        yield Step(HALVING, descend)
+    if any(needs_dividing(goal, can) for goal in lowered.goals):
+        yield Step(DIVIDING, divide)
+    if any(needs_counting(goal, can) for goal in lowered.goals):
+        yield Step(COUNTING, count)
+    if any(needs_narrowing(bound, can) for bound in _all_bounds(lowered)):
+        yield Step(NARROWING, narrow)
+
+
 def lowered_stages(problem: Problem, can: Capabilities) -> Iterator[Rescaled]:
     """The stages as the back-end gets them: in small numbers, and without a `Largest` if it cannot bound one."""
     for stage in stages(problem, can):
@@ -168,6 +176,9 @@ def lowered_stages(problem: Problem, can: Capabilities) -> Iterator[Rescaled]:
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     """The problems that the back-end will get, stage by stage, with small limits for those not known yet."""
+    if is_direct(problem, can):
+        yield problem
+        return
     for stage in _stages(problem, can):
         if any(needs_narrowing(bound, can) for bound in stage.bounds):
             stage = stage.asking(stage.goals, tuple(each for bound in stage.bounds for each in _narrowed(bound, can)))

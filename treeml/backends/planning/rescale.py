@@ -128,7 +128,7 @@ def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterato
     limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
     if factor != 1:
         limit /= factor
-    sense = bound.sense if factor > 0 else TURNED[bound.sense]
+    sense = bound.sense if factor.numerator > 0 else TURNED[bound.sense]
     if isinstance(term, Purity):
         other = _settled_share(limit, sense, added(term.weight.ravel()), carries)
     elif isinstance(term, Ratio):
@@ -171,10 +171,16 @@ def _settled_limit(limit: Fraction, sense: str, term: Term, problem: Problem) ->
         return limit if there_are == floor(limit) else Fraction(there_are)  # solvers need a depth bound
     if isinstance(term, Leaves) and sense == "<=" and limit >= 1:
         return limit if limit < leaves_at(depth_without_answers(problem), problem) else None
-    if term.step is not None and _is_plain(limit / (abs(term.step) or ONE)):
+    if term.step is not None and _are_few(limit, term.step or ONE):
         return limit
     grid = term.grid(problem.asking((), ()))  # without bounds: a bound on depth or leaves would justify itself
     return limit if grid is None else _on_grid(limit, sense, grid)
+
+
+def _are_few(limit: Fraction, step: Fraction) -> bool:
+    """Is the limit a small number of steps? The quotient is compared without making it."""
+    above, below = abs(limit.numerator) * step.denominator, limit.denominator * abs(step.numerator)
+    return (above <= PLAIN and below <= PLAIN) or _is_plain(Fraction(above, below))
 
 
 def _is_plain(steps: Fraction) -> bool:

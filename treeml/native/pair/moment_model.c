@@ -214,26 +214,41 @@ static int idle (const struct worker *worker, const struct subproblem *problem, 
   return sum < 0.5 || sum > problem->sums.real_total[1 + worker->rows->outputs] - 0.5;
 }
 
-/* The sums of an opened problem. If the rows are packed, so are the worths, and the counts are the weights. */
-static int add_problem_rows (struct worker *worker, struct subproblem *problem) {
+/* The sums of the worths over pairs, of packed rows. A sub-problem whose splits are not searched does not need them. */
+static int add_worths (struct worker *worker, struct subproblem *problem) {
   const struct rows *rows = worker->rows;
   struct cell_sums *sums = &problem->sums, *worths = &worker->small_sums;
   const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride;
+  if (!add_packed_rows (worker, problem->ids, problem->start[1], 1, worths))
+    return 0;
+  for (int64_t i = 0; i < matrix; i++)
+    sums->real[3 * matrix + i] = worths->whole[i] * rows->worth_grain;
+  for (int64_t i = 0; i < stride; i++)
+    sums->real_test[3 * stride + i] = worths->whole_test[stride + i] * rows->worth_grain;
+  problem->has_worths = 1;
+  return 1;
+}
+
+/* The sums of an opened problem. If the rows are packed, the counts are the weights. Threads that search the splits of
+   one problem together find its worths complete. */
+static int add_problem_rows (struct worker *worker, struct subproblem *problem) {
+  const struct rows *rows = worker->rows;
+  struct cell_sums *sums = &problem->sums;
+  const int64_t stride = rows->shape.stride, matrix = (int64_t) rows->shape.padded * stride;
+  problem->has_worths = !rows->packed;
   if (!rows->packed)
     return add_rows (worker, problem->ids, problem->start[1], sums);
   packed_open (worker, problem);
-  if (!add_packed_rows (worker, problem->ids, problem->start[1], 1, worths) ||
-      !add_packed_rows (worker, problem->ids, problem->start[1], 0, sums))
+  if (!add_packed_rows (worker, problem->ids, problem->start[1], 0, sums) ||
+      (worker->shared->pool && !add_worths (worker, problem)))
     return 0;
   for (int64_t i = 0; i < matrix; i++) {
     sums->real[i] = rows->joined ? sums->whole[i] & ((1 << rows->shift) - 1) : sums->whole[i];
     sums->real[matrix + i] = rows->joined ? sums->whole[i] >> rows->shift : sums->whole[matrix + i];
-    sums->real[3 * matrix + i] = worths->whole[i] * rows->worth_grain;
   }
   for (int64_t i = 0; i < stride; i++) {
     sums->real_test[i] = sums->real_test[2 * stride + i] = sums->whole_test[i];
     sums->real_test[stride + i] = sums->whole_test[stride + i];
-    sums->real_test[3 * stride + i] = worths->whole_test[stride + i] * rows->worth_grain;
   }
   return 1;
 }
@@ -300,6 +315,8 @@ static enum passed pass (struct worker *worker, struct subproblem *problem, int3
 static void similar (struct worker *worker, struct subproblem *problem, int32_t test, int64_t yes, int64_t no) {
   const struct shape *shape = &worker->rows->shape;
   const int64_t channel = 2 + worker->rows->outputs;
+  if (!problem->has_worths && !add_worths (worker, problem))
+    return;
   worker->cells->similar_real (shape->tests, problem->sums.real + (channel * shape->padded + test) * shape->stride,
                                problem->sums.real_test + channel * shape->stride, problem->sums.real_total[channel],
                                test, worker->solver->unit, yes, no, problem->low_yes, problem->low_no);

@@ -40,6 +40,7 @@ struct subproblem {
   /* For classes and moments. */
   struct cell_sums sums;
   double squares;
+  int has_worths; /* whether the sums of worths over pairs are there */
 };
 
 enum passed { pass_stopped, pass_exact, pass_bounds };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -25,11 +25,19 @@ class Predicted(Term):
 
     cost: Whole  # rows x classes
     scale: Fraction = Fraction(1)
+    _facts: list[int] = field(default_factory=list, init=False, repr=False)
 
     phrase: ClassVar[str] = "a sum of costs over all predictions"
     locality: ClassVar[Locality] = Locality.SUM
     merges_rows: ClassVar[bool] = True
     merges_tests: ClassVar[bool] = True
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute cost, computed once: many steps ask whether numbers are small enough for them."""
+        if not self._facts:
+            self._facts.append(largest(self.cost))
+        return self._facts[0]
 
     def value(self, routed: Routed) -> Fraction:
         total = routed.total_at_labels(self.cost)
@@ -53,7 +61,7 @@ class Predicted(Term):
         return counting(*row_ends(self.cost)).times(self.scale)
 
     def rough_grid(self, problem: Problem) -> tuple[Fraction, int]:
-        return self.scale, largest(self.cost) * len(self.cost)
+        return self.scale, self.largest * len(self.cost)
 
     def lower_bound(self, problem: Problem, factor: Fraction, row_by_row: bool) -> Fraction:
         """The best class for every row, or for all rows together that no test tells apart."""

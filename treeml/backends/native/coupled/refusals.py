@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from treeml.backends.contract import Refusal
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import MOST, read_coupled
-from treeml.backends.native.goals import scaled_cost
-from treeml.problem.magnitudes import largest
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Custom, Loss, TestCost
+from treeml.problem.terms import Custom, Loss, Predicted, TestCost
 
 MOST_SUMS, MOST_CLASSES = 60, 32  # as in treeml/native/coupled/search.h
 WHAT = {
@@ -48,14 +46,15 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
 
 def _surely_fits(problem: Problem) -> bool:
     """Is it plain from the largest numbers alone that the search takes all sums? Reading the task costs more."""
-    bounded = [scaled_cost(bound.sum) for bound in problem.bounds if limits_predictions(bound)]
-    if len(bounded) > MOST_SUMS or len(problem.goals) > 1:
+    terms = [bound.sum.parts[0][1] for bound in problem.bounds if limits_predictions(bound)]
+    if len(terms) > MOST_SUMS or len(problem.goals) > 1:
         return False
     whole = 1
     for goal in problem.goals:
-        if goal.sum.kinds() != {"Predicted"}:
-            return False
         factor, term = goal.sum.parts[0]
-        whole = abs((factor * getattr(term, "scale", 1)).numerator)
-        bounded.append(scaled_cost(goal.sum))
-    return all(each is not None and 2 * whole * largest(each[1]) * problem.rows <= MOST for each in bounded)
+        if len(goal.sum.parts) > 1 or not isinstance(term, Predicted):
+            return False
+        whole = abs((factor * term.scale).numerator)
+        terms.append(term)
+    most = max([term.largest for term in terms if isinstance(term, Predicted)], default=0)
+    return 2 * whole * most * problem.rows <= MOST

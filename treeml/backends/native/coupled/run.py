@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treeml.backends.contract import Answer
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.native.coupled.by_cases import by_cases
 from treeml.backends.native.coupled.cases import cases_of
 from treeml.backends.native.coupled.depths import by_depths
+from treeml.backends.native.coupled.easy_tree import easy_tree
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
 from treeml.backends.native.run import NativeRun
-from treeml.problem.evaluate import meets_all
+from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import deepest
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
 DEEP, DEEP_ON_COLUMNS = 3, 4  # from this depth on, smaller depths may come first,
 SHORT = 0.3  # if a search has not ended after this many seconds
+NO_GOAL = (Evidence("no goal"),)
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
 
@@ -47,7 +50,17 @@ class CoupledRun(NativeRun):
         if task.excluded is not None or is_impossible(self.problem, settings):
             return self.answered(None, task.objective)
         cases = cases_of(task)
-        return self.solved(task) if cases is None else by_cases(self, task, cases)
+        answer = self.solved(task) if cases is None else by_cases(self, task, cases)
+        return self.with_easy_tree(answer, task) if answer.status is Status.UNKNOWN else answer
+
+    def with_easy_tree(self, answer: Answer, task: CoupledTask) -> Answer:
+        """An answer without a tree, because the search was stopped -> with one, if there is an easy one."""
+        tree = easy_tree(self.problem, task)
+        if tree is None:
+            return answer
+        if not self.problem.goals:
+            return replace(answer, status=Status.OPTIMAL, stop=Stop.PROVED, tree=tree, objective=(), evidence=NO_GOAL)
+        return replace(answer, status=Status.FEASIBLE, tree=tree, objective=evaluate_goals(self.problem, tree))
 
     def solved(self, task: CoupledTask) -> Answer:
         """The answer to a task with the shape limits of the problem."""

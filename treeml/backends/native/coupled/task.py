@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_IN_COLUMNS = 2**40  # the same for the search over columns, which multiplies them in doubles
 FEW_ENTRIES = 256  # of a matrix, by which it is looked up
+FEW_ROWS = 64  # that mostly show that two matrices differ
 MOST = 2**56  # no cost and no limited sum of any tree may be larger: the search multiplies and adds them in 64 bits
 
 
@@ -196,8 +197,12 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
     """
     if objective.price or objective.column_cost is not None or objective.cost is None or objective.first_weighs != 1:
         return None
+    differs = cost[:FEW_ROWS, 1:] != cost[:FEW_ROWS, :1]  # a normal form is zero where the cost is that of class 0
+    alike = [each for each in found if np.array_equal(each.cost[:FEW_ROWS, 1:] != 0, differs)]
+    if not alike:  # the usual case
+        return None
     plain, steps, shift = normal_form(cost)
-    limited = next((each for each in found if np.array_equal(each.cost, plain)), None)
+    limited = next((each for each in alike if np.array_equal(each.cost, plain)), None)
     end = None if limited is None else limited.high if steps > 0 else limited.low
     if not steps or limited is None or end is None:
         return None
