@@ -25,12 +25,15 @@ from treeml.backends.contract import (
     Stop,
 )
 from treeml.backends.oracle.backend import OracleBackend
-from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.planning.capabilities import is_direct, lacks
+from treeml.backends.planning.plan import Plan, plan, restating_steps
+from treeml.backends.registry import get, names_of_single
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, RefusedError
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Largest, Leaves, Sum
 from treeml.problem.tree import Leaf, Node, Split
+from treeml.testing.coupled import coupled_problem
 from treeml.testing.fuzz import FuzzTally, fuzz
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem, single
 
@@ -332,3 +335,17 @@ def test_options_are_checked(options: dict[str, object], words: str) -> None:
 def test_same_problem_twice_from_one_seed() -> None:
     one, other = (OracleBackend().solve(random_problem(Random(11))) for _ in range(2))
     assert (one.status, one.objective, one.tree) == (other.status, other.objective, other.tree)
+
+
+def test_what_is_direct_lacks_nothing_and_needs_no_step() -> None:
+    seen = set()
+    for seed in range(1500):
+        make = coupled_problem if seed % 3 == 0 else random_problem
+        problem = make(Random(seed))
+        for name in names_of_single():
+            backend = get(name)
+            if is_direct(problem, backend.can):
+                seen.add(name)
+                assert not list(lacks(problem, backend))
+                assert not list(restating_steps(problem, backend.can))
+    assert len(seen) >= 5

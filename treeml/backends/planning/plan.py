@@ -137,7 +137,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         sentence = f"no tree here is deeper than {depth}, so depth is bounded by {depth}"
         steps.append(rewriting(sentence, partial(bounded, depth=depth)))
     if not direct:
-        steps += _restating(lowered, can)
+        steps += restating_steps(lowered, can)
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
     asked = list(lowered_stages(lowered, can))
@@ -149,7 +149,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
     return Plan(problem, backend, tuple(steps), remark=backend.remark(lowered, options or {}))
 
 
-def _restating(lowered: Problem, can: Capabilities) -> Iterator[Step]:
+def restating_steps(lowered: Problem, can: Capabilities) -> Iterator[Step]:
     """The steps that solve goals and bounds which the back-end does not take as they are, by solves of other ones."""
     if successive(lowered, can):
         sentence = f"{len(lowered.goals)} goals are solved in turn, each with the earlier ones held at their best"
