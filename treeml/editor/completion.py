@@ -27,7 +27,7 @@ from treeml.lang.words import INNER_WORDS, TYPES, USAGE, VERBS, spell_name, spel
 if TYPE_CHECKING:
     from treeml.backends.contract import Option
 
-_PREFIX = re.compile(r"[\w`]*$")
+_PREFIX = re.compile(r"(?<![\w`])[\w`]*$")  # tried once per word, since long lines have many letters
 _QUOTED_PREFIX = re.compile(r'"[^"\n]*$')
 _METHODS = {"binarize": "BY", "ensemble": "BY", "improve": "BY", "validate": "BY", "start": "FROM", "report": "REPORT"}
 MODIFIERS = ("sensitive", "missing drop", "missing median", "missing separate")

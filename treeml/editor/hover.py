@@ -18,6 +18,7 @@ from treeml.lang.source import Span
 from treeml.lang.words import USAGE, VERBS
 
 _WORD = re.compile(r"`[^`\n]+`|[^\W\d]\w*")
+_TEXT = re.compile(r'"(\\.?|[^"\\])*("|$)')  # an open one takes the rest, so that no later quote is tried again
 
 # TP, FP, TN and FN count the rows (by weight) of one class that are predicted right or wrong.
 FORMULAS = {
@@ -81,11 +82,16 @@ def word_at(analysis: Analysis, offset: int) -> Span | None:
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : len(text) if end < 0 else end]
-    plain = re.sub(r'"(\\.|[^"\\])*"', lambda match: '"' + " " * (len(match[0]) - 2) + '"', line).partition("#")[0]
+    plain = _TEXT.sub(_blanked, line).partition("#")[0]
     for match in _WORD.finditer(plain):
         if match.start() <= offset - start <= match.end():
             return Span(analysis.source, start + match.start(), start + match.end())
     return None
+
+
+def _blanked(text: re.Match[str]) -> str:
+    """The quotes with blanks between them; a text that is never closed stays as it is."""
+    return '"' + " " * (len(text[0]) - 2) + '"' if text[2] else text[0]
 
 
 def _param(analysis: Analysis, word: str) -> str | None:

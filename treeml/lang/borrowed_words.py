@@ -49,7 +49,7 @@ def _british(text: str) -> str:
     return text.replace("maximise", "maximize").replace("minimise", "minimize")
 
 
-_JOINT = re.compile(r"\s*(?:,|&&?|\band\b)\s*", re.IGNORECASE)
+_JOINT = re.compile(r"(?:(?<!\s)\s+)?(?:,|&&?|\band\b)\s*", re.IGNORECASE)
 
 
 def _joined_requirements(line: str) -> Translation | None:
@@ -77,7 +77,7 @@ def _conditions_joined_inside(line: str) -> Translation | None:
     call = re.search(r"\b(?:count|rate)\s*\(([^()]*)\)", line)
     if call is None or not re.search(r"&|\band\b", call[1], re.IGNORECASE):
         return None
-    inside = re.sub(r"\s*(?:&&?|\band\b)\s*", ", ", call[1], flags=re.IGNORECASE)
+    inside = re.sub(r"(?:(?<!\s)\s+)?(?:&&?|\band\b)\s*", ", ", call[1], flags=re.IGNORECASE)
     written = f"{line[: call.start(1)]}{inside}{line[call.end(1) :]}".replace("==", "=").rstrip("; ")
     return Translation("conditions inside a measure are separated by commas", (written,))
 

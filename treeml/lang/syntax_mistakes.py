@@ -164,7 +164,7 @@ def _spaced_name(failure: Failure) -> Diagnostic | None:
     if failure.parentheses:
         opening = failure.parentheses[-1].span
         name = re.compile(r"\s*([^\W\d]\w*(?:[ :/.-]+\w+)+)\s*[,)]").match(text, opening.end)
-        called = re.search(r"(\w+)\s*$", text[: opening.start])
+        called = re.search(r"(?<!\w)(\w+)\s*$", text[: opening.start])
         if name is not None and called is not None and HABITS.get(called[1], called[1]) in COLUMN_MEASURES:
             places.append(name.span(1))
     for start, stop in places:
