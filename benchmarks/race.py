@@ -49,6 +49,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--memory", type=int, help="memory limit of our solver, in megabytes")
     parser.add_argument("--weights", choices=("none", "whole", "real"), default="none")
     parser.add_argument("--numbers", action="store_true", help="squared loss on numbers derived from the labels")
+    parser.add_argument("--peer-python", default=sys.executable, help="a Python interpreter that has the peers")
     parser.add_argument("--one", choices=(*OURS, *PEERS), help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -98,7 +99,8 @@ def cell(result: dict[str, Any]) -> str:
 
 def run(options: argparse.Namespace, solver: str, name: str, depth: int) -> dict[str, Any]:
     """Run one solver on one data set in its own process."""
-    command = [sys.executable, "-m", "benchmarks.race", "--data-dir", str(options.data_dir), "--sets", name]
+    python = sys.executable if solver in OURS else options.peer_python
+    command = [python, "-m", "benchmarks.race", "--data-dir", str(options.data_dir), "--sets", name]
     command += [
         "--depth",
         str(depth),

@@ -80,7 +80,7 @@ def load_arrays(
     bits = _as_bits(matrix) if width and types.keys().isdisjoint(names) else None
     columns: Mapping[str, Column]
     if bits is not None:
-        columns = BitColumns(names, bits, _truth_levels(matrix.dtype), others)
+        columns = BitColumns(names, bits, truth_levels(matrix.dtype), others)
     else:
         columns = {name: _column(name, matrix[:, i], types, findings) for i, name in enumerate(names)} | others
     findings.stop()
@@ -207,7 +207,8 @@ def _as_bits(matrix: NDArray[Any]) -> NDArray[np.bool_] | None:
     return np.ascontiguousarray(ones.T)
 
 
-def _truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The levels of columns of this type that hold nothing but 0 and 1."""
     if dtype.kind == "b":
         return (False, True)
     return (0.0, 1.0) if dtype.kind == "f" else (0, 1)

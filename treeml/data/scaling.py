@@ -28,7 +28,7 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
 
     The absolute whole numbers add up to at most `most`, and none of them exceeds `largest`.
     """
-    exact = (values.astype(np.int64), 0) if values.dtype.kind in "iub" else _by_division(values)
+    exact = shortest_decimals(values)
     if exact is not None:
         whole, digits = exact
         magnitude = np.abs(whole.astype(np.float64))
@@ -82,7 +82,7 @@ def nearest(above: int, below: int) -> int:
 
 
 def _too_fine(values: NDArray[np.float64], most: int) -> bool:
-    """Whether floats that have more digits than `_by_division` tries exceed `most` in units of the last one."""
+    """Whether floats that have more digits than `shortest_decimals` tries exceed `most` in units of the last one."""
     total, top = _logarithms(values)
     digits = ceil(log10(EXACT) - top)
     return abs(digits) <= _DIGITS and total + digits > log10(most) + 0.01
@@ -116,12 +116,14 @@ def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
     return [number // common for number in whole], Fraction(common, denominator)
 
 
-def _by_division(values: NDArray[np.float64]) -> tuple[Whole, int] | None:
-    """The fewest digits d such that every float equals whole / 10**d; covers the common case without a Python loop.
+def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
+    """The fewest digits d such that every number is whole / 10**d; covers the common case without a Python loop.
 
     Whole numbers below 2**53 and powers of ten up to 10**22 are exact floats, so their quotient is the float nearest
     to the decimal: equality means that the float's shortest decimal has at most d digits.
     """
+    if values.dtype.kind in "iub":
+        return values.astype(np.int64), 0
     for digits in range(16):
         power = 10.0**digits
         with np.errstate(over="ignore"):
