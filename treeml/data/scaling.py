@@ -127,9 +127,9 @@ def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
     for digits in range(16):
         power = 10.0**digits
         with np.errstate(over="ignore"):
-            scaled = np.rint(values * power)
-        if len(values) and np.abs(scaled).max() >= EXACT:
+            scaled = np.rint(values * power) if digits else np.rint(values)
+        if scaled.size and np.abs(scaled).max() >= EXACT:
             return None
-        if np.array_equal(scaled / power, values):
+        if ((scaled / power if digits else scaled) == values).all():
             return scaled.astype(np.int64), digits
     return None

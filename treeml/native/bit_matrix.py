@@ -22,29 +22,24 @@ from treeml.system.interrupt import listening
 MOST_DEPTH = 10
 BRIEF_DEPTH, BRIEF_CELLS = 3, 20_000  # up to these, a search takes about a millisecond
 _HEAD, _NODE = 6, 4  # numbers of an answer before its nodes, and for each of them
-_OPTIMAL, _INTERRUPTED = 1, 2
+_OPTIMAL = 1
 _NO_PROGRESS = PROGRESS()
 
 
-class BitMatrixNode(NamedTuple):
-    """A test of a column, whose rows with 1 go to `yes`, or a leaf: then the column is -1."""
-
-    column: int
-    yes: int
-    no: int
-    label: int
-
-
 class BitMatrixAnswer(NamedTuple):
-    """The best tree; node 0 is the root. Value and bound are whole numbers of 1 / unit, off by up to `slack`."""
+    """The best tree. Node 0 is the root, and the column of a leaf is -1; rows with 1 in the column go to `yes`.
+
+    Value and bound are whole numbers of 1 / unit, off by up to `slack`.
+    """
 
     is_optimal: bool
-    is_interrupted: bool
     value: int
     bound: int
     slack: int
     unit: float
-    nodes: list[BitMatrixNode]
+    column: list[int]
+    yes: list[int]
+    no: list[int]
     statistics: list[float]  # in the order of `statistic_names`
 
 
@@ -90,11 +85,20 @@ class BitMatrixSolver:
             self._library.watch(self._handle, _NO_PROGRESS, None)  # C must drop the function before Python frees it
         if code:
             raise MemoryError(self._library.message(self._handle).decode())
-        status, stop, value, bound, slack, nodes = answer[:_HEAD]
+        status, _, value, bound, slack, nodes = answer[:_HEAD]
         parts = answer[_HEAD : _HEAD + _NODE * nodes]
-        tree = [BitMatrixNode._make(parts[place : place + _NODE]) for place in range(0, len(parts), _NODE)]
         unit, *statistics = numbers
-        return BitMatrixAnswer(status == _OPTIMAL, stop == _INTERRUPTED, value, bound, slack, unit, tree, statistics)
+        return BitMatrixAnswer(
+            status == _OPTIMAL,
+            value,
+            bound,
+            slack,
+            unit,
+            parts[::_NODE],
+            parts[1::_NODE],
+            parts[2::_NODE],
+            statistics,
+        )
 
 
 _SIGNATURES: Signatures = {

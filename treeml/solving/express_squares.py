@@ -43,7 +43,7 @@ class SummedTree(NamedTuple):
     rows: list[int]
     sums: list[int]
     depth: int
-    loss: Fraction  # exact, in whole numbers
+    loss: tuple[int, int]  # a quotient of whole numbers: fractions take longer than the search
     repeats: bool  # does a question have the same questions on both of its sides?
 
 
@@ -70,12 +70,11 @@ def express_squares(task: ExpressTask, data: NDArray[Any], y: NDArray[Any], begu
     if not found.is_optimal:
         return None
     summed = _summed(found, cells, numbers)
-    rounding = Fraction(found.slack) / Fraction(found.unit)
     # The general way repeats the search with finer rounding, and looks for a tree without needless questions.
-    if summed.repeats or (summed.loss and rounding > CLOSE * summed.loss):
+    if summed.repeats or not _is_close(summed, found):
         return None
     answer = SquaresAnswer(task, summed, found, data, numbers.scale, begun, built)
-    return late_result(answer, _wrong(summed, found, rounding, task))
+    return late_result(answer, _wrong(summed, found, task))
 
 
 def _numbers(y: NDArray[Any]) -> Numbers | None:
@@ -112,35 +111,41 @@ def _summed(found: BitMatrixAnswer, cells: NDArray[np.uint8], numbers: Numbers) 
     def reached(number: int) -> tuple[Any, Any, int]:
         """The leaf that each row would reach from here, the questions from here on, and the depth."""
         nonlocal ends, repeats
-        node = found.nodes[number]
-        if node.column < 0:
+        column = found.column[number]
+        if column < 0:
             ends += 1
             return ends - 1, None, 0
-        yes, asked, left = reached(node.yes)
-        no, others, right = reached(node.no)
-        repeats = repeats or (asked is not None and asked == others)
-        return np.where(cells[:, node.column], yes, no), (node.column, asked, others), 1 + max(left, right)
+        yes, asked, left = reached(found.yes[number])
+        no, others, right = reached(found.no[number])
+        if asked is not None and asked == others:
+            repeats = True
+        return np.where(cells[:, column], yes, no), (column, asked, others), 1 + max(left, right)
 
     leaf, _, depth = reached(0)
     if not depth:
         leaf = np.zeros(len(cells), dtype=np.intp)
     rows = np.bincount(leaf, minlength=ends).tolist()
     sums = list(map(int, np.bincount(leaf, weights=numbers.floats, minlength=ends).tolist()))
-    above, below = 0, 1  # what the means of the leaves save of the squares, as a quotient
+    saved, below = 0, 1  # what the means of the leaves save of the squares, as a quotient
     for total, count in zip(sums, rows, strict=True):
         if count:
-            above, below = above * count + total * total * below, below * count
-    return SummedTree(rows, sums, depth, Fraction(numbers.squares * below - above, below), repeats)
+            saved, below = saved * count + total * total * below, below * count
+    return SummedTree(rows, sums, depth, (numbers.squares * below - saved, below), repeats)
 
 
-def _wrong(summed: SummedTree, found: BitMatrixAnswer, rounding: Fraction, task: ExpressTask) -> list[str]:
-    """Where the rows contradict the claims of the kernel."""
-    wrong, loss = [], summed.loss
-    claimed, bound = (Fraction(each) / Fraction(found.unit) for each in (found.value, found.bound))
-    if abs(claimed - loss) > rounding:
-        wrong.append(f"`squared_loss` is {float(loss)}, but {float(claimed)} was claimed")
-    if abs(bound - loss) > rounding:
-        wrong.append(f"`squared_loss` is {float(loss)} and called optimal, but the bound is {float(bound)}")
+def _is_close(summed: SummedTree, found: BitMatrixAnswer) -> bool:
+    """Is the loss 0, or the rounding of the search very small beside it?"""
+    (above, below), (unit, units) = summed.loss, found.unit.as_integer_ratio()
+    return not above or found.slack * units * below * CLOSE.denominator <= above * unit * CLOSE.numerator
+
+
+def _wrong(summed: SummedTree, found: BitMatrixAnswer, task: ExpressTask) -> list[str]:
+    """Where the rows contradict the claims of the kernel, beyond its rounding."""
+    (above, below), (unit, units) = summed.loss, found.unit.as_integer_ratio()
+    wrong = []
+    for what, number in (("claimed", found.value), ("its bound", found.bound)):
+        if abs(number * units * below - above * unit) > found.slack * units * below:
+            wrong.append(f"`squared_loss` is {above / below} and called optimal, and {number / found.unit} is {what}")
     if summed.depth > task.depth:
         wrong.append(f"`depth <= {task.depth}` is not met: it is {summed.depth}")
     if not all(summed.rows):
@@ -170,7 +175,7 @@ class SquaresAnswer(ExpressAnswer):
         self.shape, self.levels = data.shape, truth_levels(data.dtype)
 
     def value(self) -> Fraction:
-        return self.summed.loss * self.scale**2
+        return Fraction(*self.summed.loss) * self.scale**2
 
     def claim(self) -> Fraction:
         return self.value()  # the kernel rounds, so only its proof is a claim
@@ -199,14 +204,15 @@ class SquaresAnswer(ExpressAnswer):
         leaves = iter(zip(self.summed.rows, self.summed.sums, strict=True))
 
         def made(number: int) -> Node:
-            node = self.found.nodes[number]
-            if node.column < 0:
+            column = self.found.column[number]
+            if column < 0:
                 rows, total = next(leaves)
                 mean = self.scale * total / rows
                 return TreeLeaf(float(mean), rows, exact=(mean,))
-            name = names[node.column]
-            fields.setdefault(node.column, Field(name, "binary", self.levels))
-            return Branch(TreeTest(name, "is true", (1,)), made(node.yes), made(node.no))
+            name = names[column]
+            fields.setdefault(column, Field(name, "binary", self.levels))
+            sides = made(self.found.yes[number]), made(self.found.no[number])
+            return Branch(TreeTest(name, "is true", (1,)), *sides)
 
         root = made(0)
         return Tree(root, "numbers", "y", (), ("y",), tuple(fields.values()), names)

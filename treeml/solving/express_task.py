@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from operator import attrgetter, is_
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ ERRORS, SQUARES = "errors", "squares"
 # Parts of a spec that may be anything, or are looked at one by one; all others must be as if they were not written.
 ASKED = ("goals", "requirements", "target", "within", "folder", "spans", "backends", "threads")
 FREE_OPTIONS = ("within", "threads", "begun")  # options of a run that are looked at one by one
-_USUAL = RunOptions()
-_USUAL_OPTIONS = tuple(each.name for each in fields(RunOptions) if each.name not in FREE_OPTIONS)
+_other_options = attrgetter(*(each.name for each in fields(RunOptions) if each.name not in FREE_OPTIONS))
+_USUAL = _other_options(RunOptions())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +47,7 @@ def task_of(statements: Statements, options: RunOptions) -> ExpressTask | None:
 
 def _is_plain(options: RunOptions) -> bool:
     """Are all options but those of time and threads as if they were not given?"""
-    return all(getattr(options, name) is getattr(_USUAL, name) for name in _USUAL_OPTIONS)
+    return all(map(is_, _other_options(options), _USUAL))
 
 
 @lru_cache(maxsize=64)
