@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 EXACT = 2**53
+_FIRST = 64  # values that are looked at before all of them are
 _MANY = 10_000  # beyond this many floats, decimals in Python take too long
 _DIGITS = 300  # powers of ten up to this are floats
 _SOME = 100  # beyond this many, decimals are not tried if only a common divisor could make them fit
@@ -124,9 +125,12 @@ def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
     """
     if values.dtype.kind in "iub":
         return values.astype(np.int64), 0
+    first = values[:_FIRST]
     for digits in range(16):
         power = 10.0**digits
         with np.errstate(over="ignore"):
+            if (np.rint(first * power) / power != first).any():  # a few values mostly show that digits are missing
+                continue
             scaled = np.rint(values * power) if digits else np.rint(values)
         if scaled.size and np.abs(scaled).max() >= EXACT:
             return None
