@@ -143,3 +143,12 @@ def test_a_certificate_of_such_a_goal_is_refused_in_a_sentence(tmp_path: Any) ->
 def test_they_are_measures_of_classes() -> None:
     with pytest.raises(SpecError, match="gini"):
         tml.parse("predict y\nminimize gini + squared_loss\nrequire depth <= 1").solve(table_of(0))
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [("mdl", "description_length"), ("r_squared", "r2"), ("impurity", "gini"), ("perplexity", "log_loss")],
+)
+def test_the_words_of_others_are_answered_with_ours(written: str, meant: str) -> None:
+    with pytest.raises(SpecError, match=f"did you mean `{meant}`"):
+        tml.parse(f"predict y\nminimize {written}\n").solve(table_of(0))

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lgamma, log, log2
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -62,6 +62,8 @@ KINDS: Mapping[str, Callable[[Sequence[float]], float]] = {"code length": code_l
 @dataclass(frozen=True, eq=False, slots=True)
 class ImpurityCost(StoredCost):
     """The cost of the mixture of classes of a leaf."""
+
+    is_never_negative: ClassVar[bool] = True
 
     kind: str  # of KINDS
     labels: NDArray[np.int32]  # the class of every row

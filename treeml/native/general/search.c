@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* By how much the optimum of some rows can exceed that of others, if so many rows are missing there. If only nested
-   sets are compared, that is nothing but rounding, or unknown. */
+/* By how much the optimum of a set of rows can exceed that of another set that lacks `missing` of them. If only nested
+   sets are compared, that is a matter of rounding if no row is missing, and unknown otherwise. */
 static int64_t most_excess (const struct general *general, int64_t missing, int32_t depth) {
   if (!general->nested)
     return general->worth * missing;
