@@ -118,8 +118,9 @@ With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of the
 all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
 weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
 computed in floating point, so a proof states a tolerance: ten digits of the squares around the mean. `native` and
-`oracle` take it, alone or with a price on leaves or tests. A later goal breaks ties of rounded values, so of two trees
-that are equal in exact arithmetic the larger one can win. `mse`, `rmse`, `r2` and `mean_absolute_error` can be
+`oracle` take it, alone or with a price on leaves or tests. `then minimize leaves` breaks ties: `oracle` those of rounded
+values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the tolerance
+of the proof. `mse`, `rmse`, `r2` and `mean_absolute_error` can be
 reported, and do not count the ridge.""",
     "survival": """\
 With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
@@ -128,8 +129,8 @@ its own multiple, the relative hazard, of the cumulative hazard of Nelson and Aa
 leaf, H the sum of the hazards of its rows and h the hazard of each, it costs the sum over the deaths of -log(h), plus
 D log(H / D); its relative hazard is D / H, or 0.5 / H without deaths, and is what the tree predicts. Hazards are kept
 in multiples of 2^-40, and logarithms are rounded, so a proof states a tolerance, about 1e-11. `native` and `oracle`
-take it, alone or with a price on leaves or tests; weights of rows are refused. Here, too, a later goal breaks ties of
-rounded values.
+take it, alone or with a price on leaves or tests; weights of rows are refused. Here, too, `then
+minimize leaves` breaks ties of rounded values, or within the tolerance.
 
 `concordance` is Harrell's index; pairs with equal hazards count half. `brier` is the integrated score of Graf and
 others (1999) over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,
