@@ -152,3 +152,15 @@ def test_they_are_measures_of_classes() -> None:
 def test_the_words_of_others_are_answered_with_ours(written: str, meant: str) -> None:
     with pytest.raises(SpecError, match=f"did you mean `{meant}`"):
         tml.parse(f"predict y\nminimize {written}\n").solve(table_of(0))
+
+
+def test_weights_of_sixteen_digits_beside_a_limit_on_costs() -> None:
+    table = {"x": [1, 0], "y": ["p", "q"], "w": [999999999999999, 1000000000000001]}
+    text = (
+        'predict y\nfeatures x\nweight by w\ncost predict "p" when "q" = 0.7\n'
+        "minimize gini + 0.1 * leaves\nrequire mistake_cost <= 999999999999999000000\n"
+    )
+    for backend in ("native", "oracle"):
+        result = tml.parse(text).solve(table, backend=backend)
+        assert result.verified
+        assert len(result.tree.leaves) == 2

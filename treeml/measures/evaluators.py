@@ -97,7 +97,8 @@ def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]
         small = most * dataset.rows < 2**53
         sums = np.zeros(classes * classes, dtype=np.int64 if most * dataset.rows < SAFE else object)
         if small:
-            sums = np.bincount(cells, weights=dataset.weight, minlength=classes * classes).astype(np.int64)
+            weights = dataset.weight.astype(np.float64)  # weights as given may be objects
+            sums = np.bincount(cells, weights=weights, minlength=classes * classes).astype(np.int64)
         else:
             np.add.at(sums, cells, dataset.weight if sums.dtype == np.int64 else dataset.weight.astype(object))
     whole: list[list[int]] = sums.reshape(classes, classes).tolist()
