@@ -61,8 +61,9 @@ c^2 / n to that of `gini`.
 reads the tree and the class of every row (minimum description length, Rissanen 1978): 1 bit per node says whether it
 is a leaf; the test of a split is one of T, all tests that the columns allow, and takes log2(T) bits; the classes of the
 rows of a leaf are coded one by one, each with its frequency so far plus one half (Krichevsky and Trofimov 1981), which
-takes log2(G(n + K/2) / G(K/2)) minus the sum of log2(G(c + 1/2) / G(1/2)) bits, with the gamma function G. It needs
-neither a depth nor a price on leaves to keep a tree small, and is what `cart(prune = description)` prunes by.
+takes log2(G(n + K/2) / G(K/2)) minus the sum of log2(G(c + 1/2) / G(1/2)) bits, with the gamma function G. It needs no
+price on leaves to keep a tree small, and is what `cart(prune = description)` prunes by. With `require depth <= 4`, some
+hundred rows and tests are proved in a second or two; without a limit on depth, a proof takes very long.
 
 All three are sums over the leaves, so that `native` and `oracle` minimize them with proof, alone or with a price on
 leaves or tests. Logarithms are rounded, so a proof states a tolerance. On the rows of another file, `log_loss` and
