@@ -119,10 +119,9 @@ With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of the
 all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
 weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
 computed in floating point, so a proof states a tolerance: ten digits of the squares around the mean. `native` and
-`oracle` take it, alone or with a price on leaves or tests. `then minimize leaves` breaks ties: `oracle` those of rounded
-values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the tolerance
-of the proof. `mse`, `rmse`, `r2` and `mean_absolute_error` can be
-reported, and do not count the ridge.""",
+`oracle` take it, alone or with a price on leaves or tests. `then minimize leaves` breaks ties: `oracle` those of
+rounded values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the
+tolerance of the proof. `mse`, `rmse`, `r2` and `mean_absolute_error` can be reported, and do not count the ridge.""",
     "survival": """\
 With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
 (0, false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has
