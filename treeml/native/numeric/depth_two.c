@@ -223,13 +223,22 @@ static int64_t exact_value (struct numeric_bisection *search, int column, int64_
   return numeric_least (value + fee, NUMERIC_NONE);
 }
 
-static void consider (struct numeric_bisection *search, int column, int64_t code, int64_t value,
+/* Whether a side of a cut has clearly too few rows. */
+static int has_few_rows (const struct numeric_bisection *search, int64_t position) {
+  const int64_t support = search->solver->options.support;
+  return !search->solver->count && (position < support || search->child->rows - position < support);
+}
+
+static void consider (struct numeric_bisection *search, int column, int64_t position, int64_t value,
                       const int32_t stump[2]) {
+  const int64_t code = numeric_code (search->child->own[column], search->solver->kernel->cell, position - 1);
   struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
   if (value >= search->upper)
     return;
   if (search->solver->options.support > 1) {
     search->lowest = numeric_least (search->lowest, value);
+    if (has_few_rows (search, position))
+      return;
     value = exact_value (search, column, code);
     if (value >= search->upper)
       return;
@@ -245,8 +254,7 @@ static int divide (struct numeric_bisection *search, const struct numeric_interv
   const struct numeric_point *point = &child->point[made];
   const int64_t value = numeric_cost_of_cut (search, open->column, point->leaf, point->stump),
                 position = point->position;
-  consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
-            value, point->column);
+  consider (search, open->column, position, value, point->column);
   if (value >= search->upper)
     search->lowest = numeric_least (search->lowest, search->upper);
   numeric_point_link (child, open->column, open->left, made, open->right);
@@ -299,14 +307,15 @@ static int add_ends (struct numeric_bisection *search, int64_t *leaf, int64_t *s
   return 1;
 }
 
-/* The cuts that leave enough rows on both sides. */
+/* The cuts of the whole problem that leave enough rows on both sides. For a part of the rows these are all cuts: its
+   bound must hold for more rows, too, which may allow them. */
 static void supported (struct numeric_bisection *search, int32_t column, int64_t *low, int64_t *high) {
   treeml_numeric *solver = search->solver;
   const struct numeric_part *part = search->part;
   const int64_t support = solver->options.support;
   *low = 1;
   *high = search->child->rows - 1;
-  if (support <= 1 && !solver->count)
+  if ((support <= 1 && !solver->count) || !search->root)
     return;
   if (!solver->count) {
     *low = support;
