@@ -43,7 +43,6 @@ struct general {
   int nested;  /* whether it holds for sets of which one contains the other only */
   int has_floor;
   int64_t worth; /* the most that a row is worth */
-  double range;  /* of the targets, summed over the outputs */
   struct general_subproblem **problem;
   struct sparse_bitset sparse;
   uint64_t *scratch;
