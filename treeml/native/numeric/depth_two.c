@@ -235,7 +235,7 @@ static void consider (struct numeric_bisection *search, int column, int64_t posi
   struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
   if (value >= search->upper)
     return;
-  if (search->solver->options.support > 1) {
+  if (numeric_needs_support (search->solver)) {
     search->lowest = numeric_least (search->lowest, value);
     if (has_few_rows (search, position))
       return;
@@ -346,7 +346,7 @@ static void consider_stump (struct numeric_bisection *search, int64_t value, int
   if (value >= search->upper)
     return;
   const struct numeric_part *part = search->part;
-  if (search->solver->options.support > 1) {
+  if (numeric_needs_support (search->solver)) {
     const struct numeric_filter filter = {part->column, part->cut, part->side};
     column = -1;
     value = numeric_best_stump (search->worker, part->set, &filter, part->column >= 0, leaves, -1, part->path).value;

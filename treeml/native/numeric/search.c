@@ -429,7 +429,7 @@ static void work_together (struct numeric_node *node, struct numeric_worker *wor
 static void bound_unsupported (struct numeric_node *node) {
   const treeml_numeric *solver = node->solver;
   const int64_t price = solver->options.leaf_price, rows = node->set->rows;
-  for (int32_t f = 0; solver->options.support > 1 && f < solver->columns; f++) {
+  for (int32_t f = 0; numeric_needs_support (solver) && f < solver->columns; f++) {
     const struct numeric_column *column = &node->column[f];
     const int32_t *order = node->set->order[f], *rank = solver->rank[f], last = column->cuts - 1;
     if (rank[order[0]] == rank[order[rows - 1]])
