@@ -9,64 +9,10 @@
    Support is left out of these bounds, since a smaller set may need a worse tree to keep it; it is checked, row by row,
    where a cut would improve the best tree. (Staircases: after Brita, van der Linden and Demirovic, 2025.) */
 #include "numeric/intervals.h"
+#include "numeric/quantile_stump.h"
 #include "numeric/rivals.h"
 
 #include <string.h>
-
-/* Lists the places of the rows of one side of a cut in the order of a column; with the first output also their codes
-   and weights. Returns their number. */
-static int64_t list_side (struct numeric_bisection *search, const void *codes, int order, int64_t code, int side,
-                          int32_t output) {
-  struct numeric_child *child = search->child;
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int cell = search->solver->kernel->cell;
-  const int32_t *place = child->place[order * search->solver->outputs + output];
-  const int64_t *weight = output ? NULL : child->weight[order];
-  int64_t listed = 0;
-  for (int64_t i = 0; i < child->rows; i++) {
-    quantile->place[listed] = place[i];
-    if (!output)
-      quantile->code[listed] = numeric_cell (child->own[order], cell, i);
-    if (weight)
-      quantile->weight[listed] = weight[i];
-    listed += (numeric_code (codes, cell, i) > code) == side;
-  }
-  return listed;
-}
-
-/* Quantile losses: the stumps of the sides that are wanted. The chains of both sides are those of the cut. */
-static void sweep_quantile (struct numeric_bisection *search, int order, const void *codes, int64_t code,
-                            struct numeric_sides *sides) {
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int64_t *weight = search->solver->weighted ? quantile->weight : NULL;
-  for (int s = 0; s < 2; s++) {
-    int64_t rows = 0;
-    sides->cost[s] = numeric_quantile_leaf (quantile, s);
-    for (int32_t o = 0; sides->wanted >> s & 1 && o < quantile->outputs; o++) {
-      rows = list_side (search, codes, order, code, s, o);
-      search->worker->until_clock -= 64 * rows; /* far slower than other sweeps */
-      numeric_quantile_sweep (quantile, o, s, quantile->place, weight, rows);
-    }
-    for (int64_t i = 1; i < rows; i++)
-      if (quantile->code[i] != quantile->code[i - 1])
-        sides->cost[s] = numeric_least (sides->cost[s], quantile->front[i] + quantile->back[i]);
-  }
-}
-
-/* Links the targets on both sides of a cut, which gives their losses as leaves. */
-static void link_sides (struct numeric_bisection *search, int column, int64_t position, int64_t leaf[2]) {
-  struct numeric_child *child = search->child;
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int64_t *weight = child->weight[column];
-  quantile->targets = child->targets;
-  for (int32_t o = 0; o < quantile->outputs; o++) {
-    const int32_t *place = child->place[column * quantile->outputs + o];
-    numeric_quantile_link (quantile, o, 0, place, weight, position);
-    numeric_quantile_link (quantile, o, 1, place + position, weight ? weight + position : NULL, child->rows - position);
-  }
-  for (int s = 0; s < 2; s++)
-    leaf[s] = numeric_quantile_leaf (quantile, s);
-}
 
 static void sweep (struct numeric_bisection *search, int column, int order, int64_t code, struct numeric_sides *sides) {
   treeml_numeric *solver = search->solver;
@@ -87,7 +33,7 @@ static void sweep (struct numeric_bisection *search, int column, int order, int6
   else if (search->child->goal == numeric_goal_many)
     kernel->stump_many (lanes, codes, code, sides);
   else if (search->child->goal == numeric_goal_quantile)
-    sweep_quantile (search, order, codes, code, sides);
+    numeric_quantile_stumps (search->worker, order, codes, code, NULL, sides);
   else
     kernel->stump_squared (lanes, codes, code, sides);
 }
@@ -107,7 +53,7 @@ static void begin_sides (struct numeric_bisection *search, int column, int64_t p
   sides->square[0] = child->square ? child->square[column][position] : 0;
   sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
   if (child->goal == numeric_goal_quantile) {
-    link_sides (search, column, position, leaf);
+    numeric_quantile_link_sides (search->worker, column, position, leaf);
     return;
   }
   numeric_child_sums (search->worker, column, position, sums);
@@ -157,19 +103,23 @@ struct evaluation {
 /* Sweeps a column, both sides or one of them. Costs below the targets are exact. */
 static void sweep_column (struct evaluation *cut, int32_t order, const int64_t target[2]) {
   struct numeric_bisection *search = cut->search;
-  const struct numeric_rivals *rivals = cut->rivals;
-  if (rivals) {
-    const struct numeric_swept swept = {.kernel = search->solver->kernel,
-                                        .lanes = &search->child->lanes[order],
-                                        .codes = numeric_child_codes (search->worker, cut->column, order),
-                                        .threshold = cut->code};
-    if (swept.codes && numeric_rivals_sweep (rivals, &swept, target, &cut->sides)) {
-      search->worker->until_clock -= search->child->rows;
-      search->worker->statistics.sweeps++;
-      return;
-    }
+  const int quantile = search->child->goal == numeric_goal_quantile && search->solver->options.lazy;
+  if (!cut->rivals && !quantile) {
+    sweep (search, cut->column, order, cut->code, &cut->sides);
+    return;
   }
-  sweep (search, cut->column, order, cut->code, &cut->sides);
+  const struct numeric_swept swept = {.kernel = search->solver->kernel,
+                                      .lanes = &search->child->lanes[order],
+                                      .codes = numeric_child_codes (search->worker, cut->column, order),
+                                      .threshold = cut->code};
+  if (swept.codes && quantile)
+    numeric_quantile_stumps (search->worker, order, swept.codes, cut->code, target, &cut->sides);
+  else if (!swept.codes || !numeric_rivals_sweep (cut->rivals, &swept, target, &cut->sides)) {
+    sweep (search, cut->column, order, cut->code, &cut->sides);
+    return;
+  }
+  search->worker->until_clock -= search->child->rows;
+  search->worker->statistics.sweeps++;
 }
 
 /* The bounds of all stumps of both sides, from the points beside the cut or from sweeps. Columns that cannot hold the
