@@ -122,12 +122,15 @@ static void remove_cut (struct numeric_column *column, int32_t cut) {
   column->open = kept;
 }
 
+/* How far beyond the budget to solve the sides of a cut in the middle of a run. If the best value is low, proofs that a
+   side costs as much are far easier than its exact value. In deeper trees, exact values serve neighbours, too. */
 static int64_t slack_of (const struct numeric_node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
                          int32_t last) {
   const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  return node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  const int64_t slack = node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  return node->root && node->depth <= 2 ? least (slack, node->upper / 2) : slack;
 }
 
 static int choose (struct numeric_node *node, const struct numeric_worker *worker, struct choice *choice) {

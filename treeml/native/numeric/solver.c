@@ -420,7 +420,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
       try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
+        !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);
