@@ -116,6 +116,18 @@ static void begin_sides (struct numeric_bisection *search, int column, int64_t p
   leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
 }
 
+/* A lower bound of any stump on a side with these sums: it predicts at most two classes. */
+static int64_t beyond_two_classes (const struct numeric_child *child, const int64_t *sums, int64_t top) {
+  int64_t first = 0, second = 0;
+  if (child->goal != numeric_goal_many)
+    return 0;
+  for (int32_t k = 0; k < child->planes; k++) {
+    second = numeric_greatest (second, numeric_least (first, sums[k]));
+    first = numeric_greatest (first, sums[k]);
+  }
+  return numeric_greatest (0, top - first - second);
+}
+
 /* How many of the user's rows are on either side of a cut. */
 static void count_sides (const struct numeric_bisection *search, int32_t column, int64_t position, int64_t count[2]) {
   const treeml_numeric *solver = search->solver;
@@ -148,6 +160,9 @@ static int32_t evaluate (struct numeric_bisection *search, const struct numeric_
   const int64_t code = numeric_code (child->own[open->column], solver->kernel->cell, position - 1);
   struct numeric_sides sides;
   begin_sides (search, open->column, position, &sides, point->leaf);
+  const int64_t *sums = search->worker->sums;
+  const int64_t few[2] = {beyond_two_classes (child, sums, sides.top[0]),
+                          beyond_two_classes (child, sums + solver->planes, sides.top[1])};
   const int64_t here = numeric_child_worth (child, open->column, position);
   const int64_t from_a = solver->group ? NUMERIC_NONE : here - numeric_child_worth (child, open->column, a->position);
   const int64_t to_b = solver->group ? NUMERIC_NONE : numeric_child_worth (child, open->column, b->position) - here;
@@ -177,8 +192,9 @@ static int32_t evaluate (struct numeric_bisection *search, const struct numeric_
   }
   for (int32_t i = 0; i < columns; i++) {
     const int32_t g = turn[i];
-    const int64_t low[2] = {numeric_greatest (cost_a[g], cost_b[g] - to_b),
-                            numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
+    const int64_t low[2] = {
+        numeric_greatest (few[0], numeric_greatest (cost_a[g], cost_b[g] - to_b)),
+        numeric_greatest (few[1], numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a))};
     const int open_sides = !solver->options.lazy ? 3
                                                  : (low[0] < numeric_least (enough[0], point->stump[0])) |
                                                        (low[1] < numeric_least (enough[1], point->stump[1])) << 1;
