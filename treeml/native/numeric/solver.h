@@ -290,10 +290,11 @@ struct numeric_worker {
   int64_t slack;     /* as the option */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
-  int64_t *sums;                    /* memory for sums of every plane */
-  int32_t *row;                     /* memory for every row */
-  int64_t *most;                    /* likewise */
-  struct numeric_quantile quantile; /* for quantile losses only */
+  struct numeric_relaxation *relaxation; /* what is known about relaxed splits, or NULL */
+  int64_t *sums;                         /* memory for sums of every plane */
+  int32_t *row;                          /* memory for every row */
+  int64_t *most;                         /* likewise */
+  struct numeric_quantile quantile;      /* for quantile losses only */
 };
 
 int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */
