@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from treeml.backends.native.goals import at_most, kind, scaled_cost
-from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Predicted
 
@@ -38,10 +37,10 @@ def without_idle(problem: Problem) -> Problem:
 
 
 def _is_idle(bound: Bound) -> bool:
-    scaled = scaled_cost(bound.sum)
-    assert scaled is not None
-    share, limit = scaled[0], bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
-    low, high = sorted(end * share.numerator * limit.denominator for end in row_ends(scaled[1]))
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Predicted)
+    share, limit = factor * term.scale, bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+    low, high = sorted(end * share.numerator * limit.denominator for end in term.ends)
     most = limit.numerator * share.denominator
     return (bound.sense == ">=" or high <= most) and (bound.sense == "<=" or low >= most)
 

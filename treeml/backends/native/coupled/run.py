@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -43,6 +43,7 @@ class CoupledRun(NativeRun):
 
     kernel: str = "coupled"
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
+    _settings: dict[str, Any] | None = field(default=None, init=False)
 
     def answer(self) -> Answer:
         task = read_coupled(self.problem)
@@ -110,7 +111,10 @@ class CoupledRun(NativeRun):
         return self.search(solver, task, depth, tree, lower=_whole(first.bound))
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
-        return search_settings(self.problem, task.objective, self.limits, self.kernel)
+        """The settings of every search of this run; all of its tasks have one objective."""
+        if self._settings is None:
+            self._settings = search_settings(self.problem, task.objective, self.limits, self.kernel)
+        return self._settings
 
     def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
         problem, forbidden = self.problem, forbidden_features(self.problem)

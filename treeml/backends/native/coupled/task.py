@@ -15,7 +15,7 @@ import numpy as np
 
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
-from treeml.problem.magnitudes import added, common_divisor, largest, row_ends, row_reach
+from treeml.problem.magnitudes import SAFE, added, common_divisor, largest, row_ends, row_reach
 from treeml.problem.problem import Bound, Problem, once
 
 if TYPE_CHECKING:
@@ -197,8 +197,8 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
     """
     if objective.price or objective.column_cost is not None or objective.cost is None or objective.first_weighs != 1:
         return None
-    differs = cost[:FEW_ROWS, 1:] != cost[:FEW_ROWS, :1]  # a normal form is zero where the cost is that of class 0
-    alike = [each for each in found if np.array_equal(each.cost[:FEW_ROWS, 1:] != 0, differs)]
+    first = cost[:FEW_ROWS, 1:] - cost[:FEW_ROWS, :1]
+    alike = [each for each in found if _are_multiples(first, each.cost[:FEW_ROWS, 1:])]
     if not alike:  # the usual case
         return None
     plain, steps, shift = normal_form(cost)
@@ -211,6 +211,18 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
     else:
         limited.low = None
     return steps * end + shift
+
+
+def _are_multiples(one: Whole, other: Whole) -> bool:
+    """Can the entries of one matrix be those of the other times a number?"""
+    where = one.ravel().nonzero()[0]
+    if not where.size:
+        return not other.any()
+    place = int(where[0])
+    mine, theirs = int(one.ravel()[place]), int(other.ravel()[place])
+    if max(largest(one) * abs(theirs), largest(other) * abs(mine)) >= SAFE:
+        return True
+    return bool(theirs) and np.array_equal(one * theirs, other * mine)
 
 
 def _check_size(reach: int) -> None:
