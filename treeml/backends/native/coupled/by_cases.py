@@ -16,8 +16,7 @@ from treeml.backends.contract import Answer, Deadline, Progress, Status, Stop
 from treeml.backends.native.coupled.cases import Cases
 from treeml.backends.native.coupled.cases import Limits as CaseLimits
 from treeml.backends.native.coupled.depths import together
-from treeml.problem.evaluate import Routed
-from treeml.problem.magnitudes import added
+from treeml.backends.native.coupled.task import cost_of
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.run import CoupledRun
@@ -69,9 +68,7 @@ class _ByCases:
     def cost(self, answer: Answer) -> int:
         """What the tree of an answer costs in the whole numbers of the search."""
         assert answer.tree is not None
-        routed = Routed(self.run.problem, answer.tree)
-        price = int(self.task.objective.price)
-        return added(routed.at_labels(self.task.values[0])) + price * len(routed.leaves)
+        return cost_of(self.run.problem, self.task, answer.tree)
 
     def answer(self) -> Answer:
         run = self.run

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
-from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.flat_tree import STOP, tree_of
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
@@ -60,11 +60,11 @@ def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Coup
 
 
 def _without_requirements(run: CoupledRun) -> Answer:
-    """The answer to the problem without its limits on predictions."""
+    """The answer to the problem without its limits on predictions and on costs of tests."""
     if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return run.relaxed
     problem, limits = run.problem, run.limits
-    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not limits_predictions(bound)))
+    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
     seconds = min(AT_MOST, SHARE * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
     shorter = replace(limits, deadline=Deadline.after(seconds), options={}, gap=Fraction(0))

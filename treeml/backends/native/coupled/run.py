@@ -121,13 +121,18 @@ class CoupledRun(NativeRun):
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
         columns = problem.feature_of_test
-        return Coupled(
+        coupled = Coupled(
             problem.bits,
             task.values,
             count=problem.count,
             columns=columns,
             forbidden=np.isin(columns, list(forbidden)) if forbidden else None,
         )
+        if task.fees:
+            coupled.set_fees(task.fees.in_goal, task.fees.limited, task.fees.most)
+        if task.rules:
+            coupled.set_rules(task.rules.purity, task.rules.cost, task.rules.most)
+        return coupled
 
     def search(
         self,
