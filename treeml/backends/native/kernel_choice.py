@@ -25,7 +25,9 @@ _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
 FEW_COUPLED_CUTS = 12  # per column: up to this many, the coupled kernel on tests measured faster
-_OF_COLUMNS = frozenset({"Predicted", "Leaves", "Depth", "Support", "Used"})  # terms of the coupled kernel on columns
+_OF_COLUMNS = frozenset(  # terms of the coupled kernel on columns
+    {"Predicted", "Leaves", "Depth", "Support", "Used", "TestCost", "DiscountedTestCost", "Purity", "LeafErrors"}
+)
 COUPLED_KERNELS = ("coupled", "coupled numeric")
 MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 

@@ -79,7 +79,7 @@ static void add_fees (struct check *check, const uint64_t *rows, const int32_t *
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1)
       count += coupled->count[64 * w + lowest_bit (rest)];
   for (int kind = 0; kind < fee_kinds; kind++)
-    check->fees[kind] += count * fee_below (&coupled->fees[kind], path, level, path[level]);
+    check->fees[kind] += count * path_fee (&coupled->fees[kind], path, level, path[level]);
 }
 
 /* Adds up the leaves below a node of the copied tree. Returns 0 if one has too few rows or a column comes twice. */

@@ -8,22 +8,8 @@
 static int64_t smaller (int64_t a, int64_t b) { return a < b ? a : b; }
 
 void fees_release (treeml_coupled *coupled) {
-  for (int kind = 0; kind < fee_kinds; kind++) {
-    arena_release (&coupled->arena, coupled->fees[kind].below);
-    coupled->fees[kind] = (struct fees) {0};
-  }
-}
-
-/* What a row pays at most, or -1 if a fee is negative or too large. */
-static int64_t greatest_fee (const int64_t *below, int32_t columns) {
-  int64_t total = 0;
-  for (int64_t i = 0; i < (1 + (int64_t) columns) * columns; i++)
-    if (below[i] < 0 || below[i] > LARGEST_VALUE)
-      return -1;
-  for (int32_t column = 0; column < columns; column++)
-    if ((total += below[column]) > LARGEST_VALUE)
-      return -1;
-  return total;
+  for (int kind = 0; kind < fee_kinds; kind++)
+    path_fees_release (&coupled->fees[kind], &coupled->arena);
 }
 
 int treeml_coupled_fees (treeml_coupled *coupled, int32_t kind, const int64_t *below, int32_t columns, int64_t most) {
@@ -33,11 +19,9 @@ int treeml_coupled_fees (treeml_coupled *coupled, int32_t kind, const int64_t *b
     return coupled_fail (coupled, TREEML_NO_DATA, "there are no tests and rows yet");
   if (kind < 0 || kind >= fee_kinds || columns < 0)
     return coupled_fail (coupled, TREEML_BAD_ARGUMENT, "there are fees of kind 0 and of kind 1");
-  struct fees *fees = &coupled->fees[kind];
   coupled_release_answer (coupled);
   coupled_release_merged (coupled);
-  arena_release (&coupled->arena, fees->below);
-  *fees = (struct fees) {0};
+  path_fees_release (&coupled->fees[kind], &coupled->arena);
   if (!below)
     return TREEML_OK;
   for (int64_t test = 0; test < coupled->tests; test++)
@@ -46,34 +30,20 @@ int treeml_coupled_fees (treeml_coupled *coupled, int32_t kind, const int64_t *b
   int64_t rows = 0;
   for (int64_t row = 0; row < coupled->rows; row++)
     rows += coupled->count[row];
-  const int64_t greatest = greatest_fee (below, columns);
-  if (greatest < 0 || greatest > LARGEST_VALUE / (rows ? rows : 1))
+  const int copied = path_fees_copy (&coupled->fees[kind], &coupled->arena, below, columns, rows, LARGEST_VALUE);
+  if (copied < 0)
     return coupled_fail (coupled, TREEML_OVERFLOW, "fees are negative, or add up to more than 2^58");
-  const size_t size = times (1 + (size_t) columns, (size_t) columns);
-  fees->below = arena_reserve (&coupled->arena, size + 1, sizeof *below);
-  if (!fees->below)
+  if (!copied)
     return coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the fees");
-  memcpy (fees->below, below, size * sizeof *below);
-  fees->columns = columns;
-  fees->greatest = greatest * rows;
   if (kind)
     coupled->most_fees = most;
   return TREEML_OK;
 }
 
-int64_t fee_below (const struct fees *fees, const int32_t *path, int64_t length, int32_t column) {
-  if (!fees->below)
-    return 0;
-  int64_t fee = fees->below[column];
-  for (int64_t i = 0; i < length; i++)
-    fee = path[i] == column ? 0 : smaller (fee, fees->below[(1 + (int64_t) path[i]) * fees->columns + column]);
-  return fee;
-}
-
 /* One line for each column above a test, and one without any. */
 static int make_below (struct search *search, int kind) {
   const struct merged *merged = search->merged;
-  const struct fees *fees = &search->coupled->fees[kind];
+  const struct path_fees *fees = &search->coupled->fees[kind];
   const int64_t unit = kind ? 1 : merged->unit[0];
   int64_t *below = search->fees_below[kind] = arena_allocate (
       &search->coupled->arena, times (1 + (size_t) fees->columns, (size_t) merged->stride + 1), sizeof *below);
@@ -82,7 +52,7 @@ static int make_below (struct search *search, int kind) {
   for (int32_t above = -1; above < fees->columns; above++)
     for (int32_t test = 0; test < merged->tests; test++)
       below[(1 + (int64_t) above) * merged->stride + test] =
-          fee_below (fees, &above, above >= 0, search->fee_column[test]) / unit;
+          path_fee (fees, &above, above >= 0, search->fee_column[test]) / unit;
   return 1;
 }
 

@@ -437,7 +437,7 @@ static void add_values (const treeml_coupled *coupled, struct merged *merged) {
 
 /* What the cost, the price of a leaf and the fees in the value are multiples of. */
 static int64_t unit_of_value (const treeml_coupled *coupled, int64_t price) {
-  const struct fees *fees = &coupled->fees[0];
+  const struct path_fees *fees = &coupled->fees[0];
   int64_t unit = price;
   for (int64_t i = 0; fees->below && i < (1 + (int64_t) fees->columns) * fees->columns; i++)
     unit = common (unit, fees->below[i]);

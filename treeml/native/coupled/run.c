@@ -70,7 +70,7 @@ static wide divide_down (wide number, int64_t by) { return number / by - (number
 /* The limit on fees, if a tree can exceed it. Returns 0 if none can keep it. */
 static int set_fee_requirement (struct search *search) {
   const treeml_coupled *coupled = search->coupled;
-  const struct fees *fees = &coupled->fees[1];
+  const struct path_fees *fees = &coupled->fees[1];
   if (!fees->below || coupled->most_fees >= fees->greatest)
     return 1;
   search->requirement[search->requirements++] = (struct requirement) {

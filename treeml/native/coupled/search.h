@@ -8,6 +8,7 @@
 #define TREEML_COUPLED_SEARCH_H
 
 #include "coupled/coupled.h"
+#include "coupled/path_fees.h"
 #include "coupled/vector_list.h"
 #include "common/arena.h"
 #include "common/clock.h"
@@ -20,7 +21,6 @@
 #include "solver/solver.h"
 
 enum { most_sums = 60, most_classes = 32, most_multipliers = 24, most_literals = 8 };
-enum { fee_kinds = 2 }; /* part of the value, and limited */
 enum { sum_of_leaves = 0, sum_of_fees = -1 };
 
 /* Sums of the given values, and the price of all leaves, stay below 2^58; scores at multipliers stay below
@@ -66,13 +66,6 @@ struct merged {
   struct tables tables;
 };
 
-/* Fees as given, and what they add up to at most over all rows. */
-struct fees {
-  int32_t columns;
-  int64_t *below; /* (1 + columns) x columns, or NULL */
-  int64_t greatest;
-};
-
 /* Rules for leaves as given: rows x classes, or NULL. */
 struct rules {
   int64_t *purity, *cost, most_cost;
@@ -94,7 +87,7 @@ struct treeml_coupled {
   int64_t offset[1 + most_sums];  /* the sums of predicting class 0 everywhere */
   int64_t largest[1 + most_sums]; /* the sums of the largest differences of the rows */
   int64_t low[most_sums], high[most_sums];
-  struct fees fees[fee_kinds];
+  struct path_fees fees[fee_kinds];
   int64_t most_fees; /* of kind 1 */
   struct rules rules;
   struct tree start;
@@ -130,8 +123,6 @@ static inline int coupled_has_rules (const treeml_coupled *coupled) {
 }
 void fees_release (treeml_coupled *);
 void rules_release (treeml_coupled *);
-/* The fee of a kind for a column below the columns of a path. */
-int64_t fee_below (const struct fees *, const int32_t *path, int64_t length, int32_t column);
 /* Whether the caller's rows may be a leaf of this class, by the rules. */
 int rules_allow (const treeml_coupled *, const uint64_t *rows, int32_t label);
 void tables_release (treeml_coupled *);

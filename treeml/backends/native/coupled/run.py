@@ -117,7 +117,7 @@ class CoupledRun(NativeRun):
         if self.kernel == "coupled numeric":
             from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
 
-            return CoupledThresholds(problem, task.values, forbidden)
+            return CoupledThresholds(problem, task, forbidden)
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
         columns = problem.feature_of_test
