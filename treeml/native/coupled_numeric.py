@@ -70,7 +70,7 @@ class CoupledNumeric(CoupledHandle[CoupledNumericFound]):
         self.set_values(values)
 
     def set_fees(self, groups: Any, in_value: Any, limited: Any, most: int = 0) -> None:
-        """What a row pays for testing a column of each group, as `Coupled.set_fees`; `groups` are those of the columns."""
+        """What a row pays for testing a column of a group, as `Coupled.set_fees`; `groups` are those of all columns."""
         group = whole(groups, "groups", (self.features,), np.int32)
         for kind, below in enumerate((in_value, limited)):
             size = 0 if below is None else len(below) - 1

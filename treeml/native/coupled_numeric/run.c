@@ -16,7 +16,7 @@ static int create_weights (threshold_solver *solver) {
   solver->range = arena_reserve (&solver->arena, times (rows, WIDTH), sizeof (double));
   solver->hit_room = 1024;
   solver->hits = arena_reserve (&solver->arena, (size_t) solver->hit_room, sizeof *solver->hits);
-  solver->work = (struct vector_work) {.arena = &solver->arena};
+  solver->work = (struct vector_work) {.arena = &solver->arena, .stopped = threshold_poll_lists, .state = solver};
   for (int32_t k = 0; k < solver->classes; k++)
     if (threshold_split_add (solver, -1, 0, k, 0) < 0)
       return 0;

@@ -164,6 +164,7 @@ typedef struct treeml_coupled_numeric threshold_solver;
 int threshold_fail (threshold_solver *, int code, const char *format, ...);
 void threshold_stop (threshold_solver *, int why);
 int threshold_poll (threshold_solver *);
+int threshold_poll_lists (void *solver); /* the same, for long work on lists */
 /* Counts work, about a nanosecond each. A non-zero result means: return. */
 static inline int threshold_spent (threshold_solver *solver, int64_t work) {
   solver->until_clock -= work;

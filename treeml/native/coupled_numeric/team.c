@@ -59,7 +59,7 @@ static int hire (struct threshold_team *team, threshold_solver *worker, size_t m
   worker->watch = NULL;
   worker->start = worker->best = (struct threshold_tree) {0};
   worker->table = (struct threshold_table) {0};
-  worker->work = (struct vector_work) {.arena = &worker->arena};
+  worker->work = (struct vector_work) {.arena = &worker->arena, .stopped = threshold_poll_lists, .state = worker};
   worker->split = NULL;
   worker->splits = worker->split_room = 0;
   worker->path = NULL;
