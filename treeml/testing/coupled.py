@@ -48,6 +48,7 @@ WAYS = (
         "explained",
     ),
 )
+REFUSED = "refused"
 STOPPED = frozenset({"no time", "little time", "little memory", "stopped"})  # ways that may end without a proof
 
 
@@ -83,14 +84,15 @@ def drawn_way(random: Random) -> Way:
 
 
 def wrong(problem: Problem, backend: Backend, way: Way, truth: Answer | None = None) -> str | None:
-    """What is wrong with the answer of a back-end, or None; a refusal is not wrong."""
+    """What is wrong with the answer of a back-end, or None; a refusal is said only if `truth` is given, too."""
+    given = truth is not None
     truth = truth or OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
     if truth.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
     limits = way.limits(problem, backend)
     planned = plan(problem, backend, limits.options)
     if not isinstance(planned, Plan):
-        return None
+        return REFUSED if given else None
     try:
         if way.name == "explained" and truth.status is Status.INFEASIBLE:
             return _wrong_conflict(problem, backend, limits)
@@ -143,13 +145,11 @@ def disagreements(backends: Sequence[Backend], seeds: Iterator[int], tally: Coun
         truth = OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
         tally[truth.status.value] += 1
         for backend in backends:
-            taken = isinstance(plan(problem, backend), Plan)
-            tally[f"{backend.name} {'taken' if taken else 'refused'}"] += 1
-            if taken:
-                tally[way.name] += 1
-            if not taken or wrong(problem, backend, way, truth) is None:
-                continue
-            yield _shrunk(seed, problem, backend, way)
+            found = wrong(problem, backend, way, truth)
+            tally[f"{backend.name} {'refused' if found == REFUSED else 'taken'}"] += 1
+            tally[way.name] += found != REFUSED
+            if found not in (None, REFUSED):
+                yield _shrunk(seed, problem, backend, way)
 
 
 def _shrunk(seed: int, problem: Problem, backend: Backend, way: Way) -> Disagreement:

@@ -22,14 +22,15 @@ if TYPE_CHECKING:
     from treeml.backends.native.coupled.run import CoupledRun
     from treeml.backends.native.coupled.task import CoupledTask
 
-AT_ONCE = 0.3  # seconds for the task as a whole: mostly that is enough, and its bound holds for all cases
+AT_ONCE, SHARE_AT_ONCE = (0.3, 5.0), 0.2  # seconds for the task as a whole, at least and at most, and share of the
+# time: mostly that is enough, and its bound holds for all cases
 SHARES = (0.5, 1.0)  # of the time that is left: every case has its part of the first half before one takes long
 RULE = "case by case"
 
 
 def by_cases(run: CoupledRun, task: CoupledTask, cases: Cases) -> Answer:
     """The answer to the whole task."""
-    first = _within(run, task, AT_ONCE)
+    first = _within(run, task, min(max(AT_ONCE[0], SHARE_AT_ONCE * run.limits.deadline.left()), AT_ONCE[1]))
     if first.status in (Status.OPTIMAL, Status.INFEASIBLE) or first.stop not in (Stop.TIME, Stop.MEMORY):
         return first
     if run.limits.deadline.passed:

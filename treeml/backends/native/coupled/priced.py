@@ -77,6 +77,8 @@ class PricedBounds:
     def evaluate(self, prices: NDArray[np.float64], deadline: Deadline) -> Node | None:
         """Raises the bound by a search at these prices, and offers its tree; None if the search was cut short."""
         whole, prices_whole = self.in_whole_numbers(prices)
+        if not whole:
+            return None
         answer = self.solved(whole, prices_whole, deadline)
         self.is_interrupted = answer.stop is Stop.INTERRUPTED
         if answer.bound is not None and self.depth is None:
@@ -96,10 +98,10 @@ class PricedBounds:
         return total
 
     def in_whole_numbers(self, prices: NDArray[np.float64]) -> tuple[int, list[int]]:
-        """The weight of the cost, and prices in units of it; every price is that of a whole sum per extent."""
+        """The weight of the cost, and prices in units of it, each for a whole sum per extent; 0 if they are too large."""
         reach = self.extent
-        scale = 1
-        while scale < FINE and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
+        scale = 1 if 4 * reach * (1 + float(np.abs(prices).sum())) < LARGEST else 0
+        while 0 < scale < FINE and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
             scale *= 2
         each = [float(price) * scale * reach / size for price, size in zip(prices, self.sizes, strict=True)]
         return scale, [round(price) for price in each]
