@@ -65,6 +65,8 @@ class Way:
             options = {"kernel": "numeric" if self.name.endswith("columns") else "binary"}
             if not _is_possible(problem, options):
                 options = {}
+        if backend.name == "native" and self.name == "little memory" and self.amount % 8:
+            options = {"hand_over": 0}
         seconds = {"no time": 0.0, "little time": self.amount / 10_000}.get(self.name, BACKEND_SECONDS)
         memory = 2 ** (16 + self.amount % 8) if self.name == "little memory" else None
         threads = 2 if self.name.startswith("threads") else 1
@@ -79,6 +81,12 @@ def _is_possible(problem: Problem, options: dict[str, Any]) -> bool:
     return isinstance(plan(problem, registry.get("native"), options), Plan)
 
 
+def truth_of(problem: Problem) -> Answer:
+    """The answer of the oracle. All requirements get one name: it would look for a conflict between several."""
+    bounds = tuple(replace(bound, name="all") for bound in problem.bounds)
+    return OracleBackend().solve(problem.asking(problem.goals, bounds), Limits(Deadline.after(ORACLE_SECONDS)))
+
+
 def drawn_way(random: Random) -> Way:
     return Way(random.choice(WAYS), random.randint(1, 100))
 
@@ -86,7 +94,7 @@ def drawn_way(random: Random) -> Way:
 def wrong(problem: Problem, backend: Backend, way: Way, truth: Answer | None = None) -> str | None:
     """What is wrong with the answer of a back-end, or None; a refusal is said only if `truth` is given, too."""
     given = truth is not None
-    truth = truth or OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
+    truth = truth or truth_of(problem)
     if truth.status not in (Status.OPTIMAL, Status.INFEASIBLE):
         return None
     limits = way.limits(problem, backend)
@@ -121,18 +129,17 @@ def _beside(problem: Problem, way: Way) -> tuple[Any, Any]:
 
 def _wrong_conflict(problem: Problem, backend: Backend, limits: Limits) -> str | None:
     """What is wrong with the smallest conflict that a back-end finds in an infeasible problem."""
-    oracle = OracleBackend()
 
     def verdict(part: Problem, deadline: Deadline) -> Status:
         answer = planned_answer(backend, part, replace(limits, deadline=deadline))
         return Status.UNKNOWN if answer is None else answer.status
 
     names, is_minimal = filtered(problem, list(dict.fromkeys(b.name for b in problem.bounds)), limits, verdict)
-    if oracle.solve(with_names(problem, names)).status is not Status.INFEASIBLE:
+    if truth_of(with_names(problem, names)).status is not Status.INFEASIBLE:
         return f"{names} do not conflict"
     for name in names if is_minimal else ():
         rest = [other for other in names if other != name]
-        if oracle.solve(with_names(problem, rest)).status is Status.INFEASIBLE:
+        if truth_of(with_names(problem, rest)).status is Status.INFEASIBLE:
             return f"{names} conflict without {name}, too"
     return None
 
@@ -142,7 +149,7 @@ def disagreements(backends: Sequence[Backend], seeds: Iterator[int], tally: Coun
     for seed in seeds:
         random = Random(seed)
         problem, way = coupled_problem(random), drawn_way(random)
-        truth = OracleBackend().solve(problem, Limits(Deadline.after(ORACLE_SECONDS)))
+        truth = truth_of(problem)
         tally[truth.status.value] += 1
         for backend in backends:
             found = wrong(problem, backend, way, truth)

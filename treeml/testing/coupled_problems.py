@@ -45,10 +45,10 @@ SHARES = ("recall", "specificity", "precision", "f1", "rate", "count", "accuracy
 
 def coupled_problem(random: Random) -> Problem:
     """A problem of up to a dozen rows with one to three requirements on the predictions or tests of all rows."""
-    rows = random.randint(2, random.choice((6, 6, 6, 9)))
+    rows = random.randint(2, random.choice((5, 5, 5, 5, 8)))
     columns = [_column(random, rows) for _ in range(random.randint(1, 4))]
     if random.random() < 0.3:  # columns of numbers, with about as many levels as rows
-        rows = random.randint(2, random.choice((5, 5, 7)))
+        rows = random.randint(2, random.choice((4, 5, 6)))
         columns = [("ordered", [random.randrange(rows) for _ in range(rows)]) for _ in range(random.randint(1, 2))]
     count = [random.choice((1, 1, 1, 2, 3)) for _ in range(rows)]
     classes = random.choice((2, 2, 2, 3))

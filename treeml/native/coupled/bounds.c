@@ -175,8 +175,7 @@ static int compute (struct search *search, const struct place *place, uint64_t m
       return 0;
     for (int l = 0; l < search->multipliers; l++)
       if (mask >> l & 1)
-        bounds[l] =
-            less (bounds[l], yes[l] + no[l] + split_score (search, &search->multiplier[l], -1, test, count));
+        bounds[l] = less (bounds[l], yes[l] + no[l] + split_score (search, &search->multiplier[l], -1, test, count));
   }
   for (int l = 0; l < search->multipliers; l++)
     if (mask >> l & 1)
@@ -280,8 +279,8 @@ static int best_test (struct search *search, const struct place *place, int mult
       continue;
     if (!bounds_of_split (search, test, sides, mask, yes, no))
       return 0;
-    const int64_t score = yes[multiplier] + no[multiplier] +
-                          split_score (search, &search->multiplier[multiplier], -1, test, count);
+    const int64_t score =
+        yes[multiplier] + no[multiplier] + split_score (search, &search->multiplier[multiplier], -1, test, count);
     if (score < least) {
       least = score;
       *best = test;
@@ -301,8 +300,7 @@ static int best_of_two (struct search *search, const struct place *place, int mu
   const int64_t *no = search->best[0] + (int64_t) multiplier * search->merged->stride;
   const int64_t count = count_of (search, search->table->total);
   for (int32_t test = 0; test < search->merged->tests; test++) {
-    const int64_t score =
-        yes[test] + no[test] + split_score (search, &search->multiplier[multiplier], -1, test, count);
+    const int64_t score = yes[test] + no[test] + split_score (search, &search->multiplier[multiplier], -1, test, count);
     if (score < least) {
       least = score;
       *best = test;

@@ -13,8 +13,7 @@ int cell_allowed (const struct search *search, const int64_t *sums) {
 
 int leaf_allowed (const struct search *search, const int64_t *sums, int32_t k) {
   const struct merged *merged = search->merged;
-  return cell_allowed (search, sums) &&
-         (!merged->cost || sums[merged->cost + k] <= search->coupled->rules.most_cost);
+  return cell_allowed (search, sums) && (!merged->cost || sums[merged->cost + k] <= search->coupled->rules.most_cost);
 }
 
 void leaf_vector (const struct search *search, const int64_t *sums, int32_t k, int64_t *vector) {

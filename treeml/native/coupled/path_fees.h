@@ -17,8 +17,8 @@ struct path_fees {
   int64_t greatest; /* what all rows pay together at most */
 };
 
-/* Copies a table of fees; `rows` are the counts of all rows. Returns 1, 0 if memory is short, or -1 if a fee is negative
-   or the greatest sum is beyond `largest`. */
+/* Copies a table of fees; `rows` are the counts of all rows. Returns 1, 0 if memory is short, or -1 if a fee is
+   negative or the greatest sum is beyond `largest`. */
 int path_fees_copy (struct path_fees *, struct arena *, const int64_t *below, int32_t columns, int64_t rows,
                     int64_t largest);
 void path_fees_release (struct path_fees *, struct arena *);

@@ -115,8 +115,8 @@ static int order_tests (struct search *search, const struct place *place, int32_
           return 0;
       }
     }
-    score[test] = (double) yes[0] + (double) no[0] +
-                  (double) split_score (search, &search->multiplier[0], -1, test, count);
+    score[test] =
+        (double) yes[0] + (double) no[0] + (double) split_score (search, &search->multiplier[0], -1, test, count);
   }
   sort_by_score (order, score, tests);
   return 1;

@@ -19,8 +19,7 @@ static int copy_rule (treeml_coupled *coupled, const int64_t *from, int64_t **to
     return TREEML_OK;
   for (int64_t i = 0; i < size; i++) {
     const int64_t number = from[i];
-    if (number > LARGEST_VALUE || number < -LARGEST_VALUE ||
-        (total += number < 0 ? -number : number) > LARGEST_VALUE)
+    if (number > LARGEST_VALUE || number < -LARGEST_VALUE || (total += number < 0 ? -number : number) > LARGEST_VALUE)
       return coupled_fail (coupled, TREEML_OVERFLOW, "the numbers of a rule add up to more than 2^58");
   }
   *to = arena_reserve (&coupled->arena, (size_t) size, sizeof **to);

@@ -138,7 +138,7 @@ struct requirement {
 struct multiplier {
   int64_t weights[1 + vector_most_sums];
   int64_t by_sum[1 + most_sums];
-  int64_t price; /* of a leaf */
+  int64_t price;          /* of a leaf */
   int64_t fee[fee_kinds]; /* for one unit */
   int64_t limit; /* the weighted limits: a tree of value v is within the limits only if score - limit <= weight * v */
 };
@@ -212,9 +212,9 @@ struct search {
   const struct stumps *stumps;
   struct level *levels;
   uint64_t *all_rows, *some_rows;
-  uint8_t *used;    /* columns on the path, if each may be used once */
-  int64_t *room;    /* for passes */
-  int64_t *cells;   /* 2 x channels */
+  uint8_t *used;  /* columns on the path, if each may be used once */
+  int64_t *room;  /* for passes */
+  int64_t *cells; /* 2 x channels */
   int has_fees, fee_requirement;
   int64_t *fees_below[fee_kinds]; /* (1 + columns) x stride: as given, but by test, and in the unit of the value */
   int64_t *fees[fee_kinds];       /* (1 + depth) x stride: the fee of every test below the path of some length */

@@ -2,10 +2,10 @@
 
    Every row has, for each class and each of several sums, a whole number. Each leaf chooses a class, and a tree adds up
    the numbers of its rows. Sum 0, plus the price of the leaves, is the value and is made as small as possible; all
-   other sums have to stay between their bounds. Tests may have fees, and leaves rules. A column is a code for every row; a split sends rows with a code of at
-   most `cut` to the yes side. As in `treeml.h`, functions return 0 or an error code, `treeml_coupled_numeric_message`
-   says what was wrong, one solver belongs to one thread at a time, and only `treeml_coupled_numeric_interrupt` may be
-   called from another. */
+   other sums have to stay between their bounds. Tests may have fees, and leaves rules. A column is a code for every
+   row; a split sends rows with a code of at most `cut` to the yes side. As in `treeml.h`, functions return 0 or an
+   error code, `treeml_coupled_numeric_message` says what was wrong, one solver belongs to one thread at a time, and
+   only `treeml_coupled_numeric_interrupt` may be called from another. */
 #ifndef TREEML_COUPLED_NUMERIC_H
 #define TREEML_COUPLED_NUMERIC_H
 

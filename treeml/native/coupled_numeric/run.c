@@ -25,7 +25,7 @@ static int create_weights (threshold_solver *solver) {
 }
 
 static void release_weights (threshold_solver *solver) {
-  void *blocks[] = {solver->weight, solver->cost,  solver->floor,   solver->range,
+  void *blocks[] = {solver->weight, solver->cost,  solver->floor,    solver->range,
                     solver->hits,   solver->split, solver->relative, solver->path};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);

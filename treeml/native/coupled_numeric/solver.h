@@ -5,9 +5,9 @@
    sums, a weighted sum of at most a known limit. WIDTH such choices are used at once. The search lists the vectors
    (value, sums, leaves) of all trees of a sub-problem that can be part of a tree within all limits: table.c computes
    what stumps can reach, bound.c the least weighted sums of deeper trees, enumerate.c the vectors, multipliers.c
-   chooses the multipliers, conditions.c knows what tests cost and which leaves are allowed, team.c shares the work among threads, run.c raises the target until there is a tree. data.c
-   and rows.c hold the data and sets of rows, tree.c the trees, solver.c is the handle. This header declares what they
-   share. */
+   chooses the multipliers, conditions.c knows what tests cost and which leaves are allowed, team.c shares the work
+   among threads, run.c raises the target until there is a tree. data.c and rows.c hold the data and sets of rows,
+   tree.c the trees, solver.c is the handle. This header declares what they share. */
 #ifndef TREEML_COUPLED_NUMERIC_SOLVER_H
 #define TREEML_COUPLED_NUMERIC_SOLVER_H
 
@@ -123,8 +123,8 @@ struct treeml_coupled_numeric {
   int64_t least[most_sums], most[most_sums]; /* bounds of the relative sums; no lower bound if the window is negative */
   int64_t least_value, most_value;           /* what any tree can reach, relative and with prices */
   int64_t window[most_sums];                 /* of sum 1, 2 ..., and of the leaves; as in coupled/vector_list.h */
-  int32_t limited_fees; /* the number of the sum of limited fees, or 0 */
-  int32_t *path;        /* groups of the columns tested above, with fees */
+  int32_t limited_fees;                      /* the number of the sum of limited fees, or 0 */
+  int32_t *path;                             /* groups of the columns tested above, with fees */
   int64_t path_length;
   int32_t compared; /* numbers of a vector besides its value: sums, and leaves if they matter */
   int64_t coefficient[WIDTH][most_sums];

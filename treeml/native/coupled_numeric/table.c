@@ -41,9 +41,9 @@ int threshold_table_create (threshold_solver *solver) {
 
 void threshold_table_release (threshold_solver *solver) {
   struct threshold_table *table = &solver->table;
-  void *blocks[] = {table->level, table->end,       table->levels,  table->first, table->total,
-                    table->leaf,  table->supported, table->relaxed, table->tree,  table->tree_count,
-                    table->inner, table->side_count};
+  void *blocks[] = {table->level, table->end,        table->levels,    table->first,
+                    table->total, table->leaf,       table->supported, table->relaxed,
+                    table->tree,  table->tree_count, table->inner,     table->side_count};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (table, 0, sizeof *table);

@@ -98,7 +98,7 @@ class PricedBounds:
         return total
 
     def in_whole_numbers(self, prices: NDArray[np.float64]) -> tuple[int, list[int]]:
-        """The weight of the cost, and prices in units of it, each for a whole sum per extent; 0 if they are too large."""
+        """The weight of the cost, and prices in units of it, for a whole sum per extent; 0 if they are too large."""
         reach = self.extent
         scale = 1 if 4 * reach * (1 + float(np.abs(prices).sum())) < LARGEST else 0
         while 0 < scale < FINE and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
