@@ -29,8 +29,10 @@ from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.spec import Use
+from treeml.measures.binarize import tests_of
 from treeml.measures.monotonicity import is_monotone
 from treeml.problem.constants import exact_sum, group_losses, group_sums, in_units, rows_of_groups
+from treeml.problem.impurity_cost import bits_of_split, code_length
 from treeml.problem.magnitudes import SAFE
 from treeml.problem.terms import rounded_root
 from treeml.trees.tree import Tree
@@ -305,6 +307,22 @@ def mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
 
 def gain(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return -mistake_cost(use, dataset, outcome)
+
+
+def description_length(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """The bits of the classes leaf by leaf, one bit per node for its kind, and the number of its test per split."""
+    codes = sum((Fraction(code_length(counts)) for counts in _class_weights(dataset, outcome)), Fraction(0))
+    return codes + len(outcome.tree.leaves) + outcome.tree.splits * Fraction(bits_of_split(tests_of(dataset)))
+
+
+def _class_weights(dataset: Dataset, outcome: TreeOutcome) -> list[list[float]]:
+    """The weight of every class in every leaf."""
+    found = []
+    for rows in _leaf_rows(outcome):
+        weight, actual = dataset.weight[rows], dataset.actual[rows]
+        sums = [exact_sum(weight[actual == number]) for number in range(len(dataset.classes))]
+        found.append([float(each * dataset.weight_scale) for each in sums])
+    return found
 
 
 def purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

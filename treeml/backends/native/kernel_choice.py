@@ -95,7 +95,7 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
 
 
 def _has_many_cuts(problem: Problem) -> bool:
-    """Have columns so many cuts that the coupled kernel on columns is the better one?"""
+    """Do the columns have enough cuts for the coupled kernel on columns to be the better one?"""
     from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     if problem.given_bits is not None or not problem.tests:

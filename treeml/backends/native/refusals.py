@@ -11,6 +11,7 @@ from treeml.backends.native.coupled.refusals import coupled_refusals
 from treeml.backends.native.coupled.requirements import is_coupled, without_idle
 from treeml.backends.native.coupled.solve import in_turn
 from treeml.backends.native.goals import check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
+from treeml.backends.native.then_leaves import is_real_then_leaves
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Support, TestCost, Used
 
@@ -24,8 +25,13 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
         yield from _bound_refusals(bound)
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
-    if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
-        yield Refusal("several goals", "native handles several goals only if all of them are integers")
+    if is_real_then_leaves(problem):
+        yield from _size_refusals(problem.asking(problem.goals[:1], problem.bounds))
+    elif len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        yield Refusal(
+            "several goals",
+            "after a loss of real numbers, native breaks ties by the number of leaves and by nothing else",
+        )
     elif coupled:
         found = list(coupled_refusals(problem))
         if found and len(problem.goals) > 1:

@@ -247,7 +247,8 @@ static inline int32_t threshold_table_rank (const threshold_solver *solver, cons
 /* Bounds. `most` are weighted sums beyond which the search for the least one may end. */
 int threshold_least (threshold_solver *, const struct threshold_rows *, int64_t depth, int64_t leaves,
                      const double *most, struct threshold_least *);
-/* The least weighted sum of two sides of a cut from the table with at most so many leaves, with the fee of the cut. */
+/* The least weighted sum of two sides of a cut from the table with at most the given number of leaves, with the fee of
+   the cut. */
 void threshold_join_sides (const threshold_solver *, int64_t cut, int64_t leaves, const double *stump,
                            const double *fee, double *value);
 /* The cuts of a column of the table that leave enough rows on both sides; first > last if there are none. */

@@ -2,7 +2,7 @@
 
 Without the requirements the problem is additive, and the search for it needs no depth limit: its bound holds for every
 depth, and if its tree meets the requirements, it is the answer. Otherwise one coupled search is made for every depth,
-until a tree reaches that bound, deeper trees have so many leaves that they cost more, or no tree is deeper.
+until a tree reaches that bound, deeper trees cost more because of their leaves, or no tree is deeper.
 """
 
 from __future__ import annotations
