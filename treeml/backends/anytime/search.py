@@ -124,6 +124,9 @@ class Anytime:
             yield first
             return
         self.keep(first)
+        if self.ended:
+            yield first
+            return
         yield self.borrowed()
         better = self.build(everybody, int(self.height), self.kernel.most_leaves, 0.0)
         yield first if better is None or better.value > first.value else better
