@@ -300,8 +300,11 @@ def _spent(begun: float, used: float) -> dict[str, float]:
 
 def broken_promises(case: Case, verdict: Verdict) -> Any:
     mine, within = verdict.mine, case.within
-    if min(mine.seconds, mine.processor) > within + max(1.0, 0.05 * within):
+    latest = within + max(1.0, 0.05 * within)
+    if min(mine.seconds, mine.processor) > latest:
         yield f"late: {mine.seconds:.2f} s, {mine.processor:.2f} s of the processor"
+    elif mine.seconds > latest:
+        return  # it had too little of the processor for a comparison
     known = {name: rival for name, rival in verdict.rivals.items() if rival.value is not None}
     status = mine.answer.get("status")
     if status is None and "refused" not in mine.said and not known:

@@ -73,6 +73,8 @@ class Multipliers:
                 sums, is_better = self.try_prices(task, prices, seconds, number, deadline)
                 if is_better:
                     best, has_better = prices.copy(), True
+                elif number == 1:
+                    break  # trees of other methods may meet the requirements
                 prices = prices * np.where(_broken(task, sums) > 0, RISE, 1 / FALL)
             seconds *= 1.5
             yield has_better
