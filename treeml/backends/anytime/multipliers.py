@@ -29,9 +29,10 @@ from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Node
 
 STEPS = 4096  # prices are multiples of 1 / STEPS of the goal's unit
-RISE, FALL = 1.6, 1.25  # factors of a price
+FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by their squares
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
 ROUND = 12  # sets of prices between two beginnings
+PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
 SAFE = 2**50
 
 
@@ -52,17 +53,24 @@ class Multipliers:
     interrupts: list[Callable[[], None]]
     seed: int = 0
     quotient: Fraction | None = None  # the least so far, if the goal is one
+    has_tree: bool = False  # was a tree better than all before?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
         """Searches until the time is up; after every round of prices: was a tree better than all before?"""
         random = np.random.default_rng(self.seed)
         seconds, number = FIRST_SECONDS, 0
         best: NDArray[np.float64] | None = None
+        prices: NDArray[np.float64] | None = None
         while True:
             task = _surrogate(self.problem, self.quotient)
             if task is None:
                 return
-            prices = _first_prices(task) if best is None else best * np.exp(random.normal(0, 0.5, len(best)))
+            if best is not None:
+                prices = best * np.exp(random.normal(0, 0.5, len(best)))
+            elif prices is None:
+                prices = _first_prices(task)
+            pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
+            was_broken: NDArray[np.bool_] | None = None
             has_better = False
             for _ in range(ROUND):
                 if deadline.passed or self.is_over():
@@ -71,7 +79,12 @@ class Multipliers:
                 sums, is_better = self.try_prices(task, prices, seconds, number, deadline)
                 if is_better:
                     best, has_better = prices.copy(), True
-                prices = prices * np.where(broken(task, sums) > 0, RISE, 1 / FALL)
+                is_broken = broken(task, sums) > 0
+                if was_broken is not None:  # a price that turns was close, so its next steps are smaller
+                    pace = np.where(is_broken == was_broken, pace, np.maximum(np.sqrt(pace), SLOWEST))
+                prices, was_broken = prices * np.where(is_broken, pace**2, 1 / pace), is_broken
+                if best is None and number >= PRICES_ALONE:
+                    break  # trees of other methods may meet the requirements
             seconds *= 1.5
             yield has_better
 
@@ -98,12 +111,13 @@ class Multipliers:
             for labels in found.repaired():
                 relabeled = labeled(tree, iter(labels))
                 if self.offer(relabeled):
-                    is_better = True
+                    is_better = self.has_tree = True
                     self.note(relabeled)
 
         search = Anytime(shaped, offered, self.is_over, self.seed + number)
         self.interrupts.append(search.kernel.interrupt)
-        search.run(Deadline(min(deadline.at, Deadline.after(seconds).at)))
+        # Until the requirements are met, other prices help more than better trees for these.
+        search.run(Deadline(min(deadline.at, Deadline.after(seconds).at)), None if self.has_tree else 1)
         self.interrupts.pop()
         return sums, is_better
 
