@@ -68,7 +68,6 @@ class Model(Statements):
         - cluster: the address of a Dask scheduler, over whose workers the search is spread (docs/large-data.md)
         """
         from treeml.solving import pipeline
-        from treeml.solving.progress import progress_shown
 
         asked = RunOptions(
             backend=backend,
@@ -88,6 +87,8 @@ class Model(Statements):
             return pipeline.solve(self, data, y, asked, on_progress)
         if on_progress is not None:
             raise ValueError("progress=True shows a bar and on_progress replaces it: give one of them")
+        from treeml.solving.progress import progress_shown
+
         with progress_shown() as show:
             return pipeline.solve(self, data, y, asked, show)
 

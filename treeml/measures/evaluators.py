@@ -31,7 +31,7 @@ from treeml.lang.plugins import resolve
 from treeml.lang.spec import Use
 from treeml.measures.binarize import tests_of
 from treeml.measures.monotonicity import is_monotone
-from treeml.problem.constants import exact_sum, group_losses, in_units, rows_of_groups
+from treeml.problem.constants import exact_sum, group_losses, group_sums, in_units, rows_of_groups
 from treeml.problem.impurity_cost import bits_of_split, code_length
 from treeml.problem.magnitudes import SAFE
 from treeml.problem.terms import rounded_root
@@ -380,8 +380,9 @@ def survival_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     """Deaths and hazards leaf by leaf; the hazards of the rows are those of all of them together."""
     rows = dataset.targets[:, 0]
     died, hazard, costs = rows & 1, rows >> 1, death_costs(rows)
-    sums = ([exact_sum(each[leaf]) for each in (costs, died, hazard)] for leaf in _leaf_rows(outcome))
-    return sum((Fraction(leaf_loss(*each)) for each in sums), Fraction(0))
+    leaves = len(outcome.tree.leaves)
+    sums = (group_sums(outcome.leaf, leaves, each) for each in (costs, died, hazard))
+    return sum((Fraction(leaf_loss(*each)) for each in zip(*sums, strict=True)), Fraction(0))
 
 
 def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

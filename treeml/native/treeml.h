@@ -159,4 +159,13 @@ TREEML_PUBLIC int treeml_statistic (const treeml_solver *, int32_t index, const 
                                     const char **help);
 TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
 
+/* The short way, for brief searches: the tests as a matrix of bytes, row after row, and the squared loss of one number
+   for every row. */
+TREEML_PUBLIC int treeml_matrix (treeml_solver *, const uint8_t *cells, int64_t rows, int64_t columns,
+                                 const int64_t *targets);
+/* Solves and reports at once. `answer` has room for the status, the reason of the end, the value, the bound, the slack,
+   the number of nodes, and test, yes, no and label of `room` nodes; `numbers` for the unit and the statistics. */
+TREEML_PUBLIC int treeml_best (treeml_solver *, int64_t depth, int64_t milliseconds, int64_t room, int64_t *answer,
+                               double *numbers);
+
 #endif

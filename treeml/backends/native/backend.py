@@ -86,7 +86,10 @@ class NativeBackend(BackendBase):
     summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves", "TestCost", "DiscountedTestCost", "Loss", "Custom"}),
-        bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
+        bounds=frozenset(
+            {"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}
+            | {"TestCost", "DiscountedTestCost"}
+        ),
         needs_depth=False,
         lexicographic=True,
         merges_rows=True,

@@ -22,7 +22,7 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
         problem = without_idle(problem)
     coupled = is_coupled(problem)
     for bound in problem.bounds:
-        yield from _bound_refusals(bound, coupled)
+        yield from _bound_refusals(bound)
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
     if is_real_then_leaves(problem):
@@ -56,7 +56,7 @@ def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
             yield Refusal(feature, "native does not support negative weights of losses")
 
 
-def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
+def _bound_refusals(bound: Bound) -> Iterator[Refusal]:
     feature = f"the requirement {bound.name}" if bound.name else "a requirement"
     if len(bound.sum.parts) != 1:
         yield Refusal(feature, "native bounds one measure at a time", "bound each of them by itself")
@@ -70,8 +70,6 @@ def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
         yield Refusal(feature, f"native supports only {'lower' if wanted == '>=' else 'upper'} limits on this measure")
     elif isinstance(term, Used) and limit_of(bound) >= 1 and limit_of(bound) < len(term.features):
         yield Refusal(feature, "native can forbid columns but not count them", "forbid each column by itself")
-    elif coupled and isinstance(term, Purity | LeafErrors):
-        yield Refusal(feature, "native takes no condition on single leaves beside a requirement on all predictions")
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:

@@ -1,5 +1,6 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
+#include "numeric/relax.h"
 #include "simd/select.h"
 
 #include <math.h>
@@ -252,6 +253,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 }
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
+  numeric_relaxation_destroy (worker->solver, worker->relaxation);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
@@ -420,7 +422,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
       try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
+        !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);

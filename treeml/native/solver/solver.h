@@ -96,6 +96,9 @@ int64_t solver_column_price (const treeml_solver *, const int32_t *tested, int32
 static inline int code_of (const treeml_solver *solver) { return solver ? solver->code : TREEML_BAD_ARGUMENT; }
 void solver_release_answers (treeml_solver *);
 void solver_release_input (treeml_solver *); /* and the answers */
+/* New data: room for its bits, and once they are packed its size. */
+int solver_begin_tests (treeml_solver *, const uint8_t *bits, int64_t tests, int64_t rows);
+void solver_end_tests (treeml_solver *, int64_t tests, int64_t rows);
 /* The value that trees must stay below, without the cost that all trees share; UNREACHABLE for no limit. */
 int64_t solver_upper (const treeml_solver *, int64_t offset);
 
