@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,3 +79,12 @@ def test_a_gap_is_never_negative() -> None:
     assert Sum(((Fraction(-1), Largest(parts)),)).lower_bound(problem) is None
     best = OracleBackend().solve(problem.asking((Goal(gap),), ())).objective
     assert best == (1,)
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_rows_are_in_a_group_if_they_answer_every_test_alike(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    numbers = groups(problem).tolist()
+    answers = [row.tobytes() for row in np.ascontiguousarray(problem.bits.T)]
+    assert len(set(zip(numbers, answers, strict=True))) == len(set(numbers)) == len(set(answers))

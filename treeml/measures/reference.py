@@ -50,7 +50,23 @@ This page is generated from the declarations of the measures (`python -m treeml.
 REMARKS = {
     "errors": """\
 With `weight`, errors are weights, not rows. `error_rate` divides by the weight of all rows.
-`balanced_accuracy` needs rows of every class.""",
+`balanced_accuracy` needs rows of every class.
+
+`log_loss`, `gini` and `description_length` look at the mixture of classes in the leaves, whatever these predict: a leaf
+predicts its heaviest class, unless a requirement wants another one. With the weights c of the K classes of a leaf and
+their sum n, a leaf adds n log n minus the sum of c log c to the sum whose mean is `log_loss`, and n minus the sum of
+c^2 / n to that of `gini`.
+
+`description_length` is the number of bits of a message from which somebody who knows the columns, but not the classes,
+reads the tree and the class of every row (minimum description length, Rissanen 1978): 1 bit per node says whether it
+is a leaf; the test of a split is one of T, all tests that the columns allow, and takes log2(T) bits; the classes of the
+rows of a leaf are coded one by one, each with its frequency so far plus one half (Krichevsky and Trofimov 1981), which
+takes log2(G(n + K/2) / G(K/2)) minus the sum of log2(G(c + 1/2) / G(1/2)) bits, with the gamma function G. It needs
+neither a depth nor a price on leaves to keep a tree small, and is what `cart(prune = description)` prunes by.
+
+All three are sums over the leaves, so that `native` and `oracle` minimize them with proof, alone or with a price on
+leaves or tests. Logarithms are rounded, so a proof states a tolerance. On the rows of another file, `log_loss` and
+`gini` use the shares that the leaves had in training; `description_length` is that of these rows.""",
     "rates": """\
 A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with a value: `sex = "F"`, `age >= 40`. A row
 where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,

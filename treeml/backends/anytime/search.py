@@ -124,6 +124,9 @@ class Anytime:
             yield first
             return
         self.keep(first)
+        if self.ended:
+            yield first
+            return
         yield self.borrowed()
         better = self.build(everybody, int(self.height), self.kernel.most_leaves, 0.0)
         yield first if better is None or better.value > first.value else better
@@ -291,6 +294,8 @@ class Anytime:
         simple = None
         if height <= EXACT or size <= CELLS:
             simple = self.solved(rows, min(height, EXACT), leaves, self.slice)
+            if simple is None and height > EXACT and self.kernel.limits_leaves:
+                return self.deeper(rows, height, leaves, noise)
             if simple is None or height <= EXACT or (leaves is not None and leaves <= EXACT + 1):
                 return simple if simple is None else replace(simple, height=height)
             if simple.value <= self.floor(rows):
@@ -305,6 +310,16 @@ class Anytime:
         if grown is not None and grown.value < simple.value:
             return grown
         return replace(simple, height=height, is_best=False)
+
+    def deeper(self, rows: Rows, height: int, leaves: int | None, noise: float) -> GrownBranch | None:
+        """A branch for rows of which two levels make no leaves that are pure enough."""
+        if self.ended or (leaves is not None and leaves <= EXACT + 1):
+            return None
+        found = self.solved(rows, EXACT + 1, leaves, self.slice)
+        if found is not None:
+            return replace(found, height=height, is_best=found.is_best and height == EXACT + 1)
+        test = self.greedy(rows, None, noise) if height > EXACT + 1 else None
+        return None if test is None else self.split(rows, height, leaves, test, noise)
 
     @property
     def slice(self) -> float:

@@ -63,6 +63,18 @@ static void begin_sides (struct numeric_bisection *search, int column, int64_t p
   leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
 }
 
+/* A lower bound of any stump on a side with these sums: it predicts at most two classes. */
+static int64_t beyond_two_classes (const struct numeric_child *child, const int64_t *sums, int64_t top) {
+  int64_t first = 0, second = 0;
+  if (child->goal != numeric_goal_many)
+    return 0;
+  for (int32_t k = 0; k < child->planes; k++) {
+    second = numeric_greatest (second, numeric_least (first, sums[k]));
+    first = numeric_greatest (first, sums[k]);
+  }
+  return numeric_greatest (0, top - first - second);
+}
+
 /* How many of the user's rows are on either side of a cut. */
 static void count_sides (const struct numeric_bisection *search, int32_t column, int64_t position, int64_t count[2]) {
   const treeml_numeric *solver = search->solver;
@@ -139,14 +151,14 @@ static int evaluate_stumps (struct evaluation *cut, const struct numeric_interva
   const int64_t from_a = solver->group ? NUMERIC_NONE : here - numeric_child_worth (child, open->column, a->position);
   const int64_t to_b = solver->group ? NUMERIC_NONE : numeric_child_worth (child, open->column, b->position) - here;
   const struct numeric_path path = numeric_path_add (solver, search->part->path, open->column);
-  int64_t none[2] = {0, 0}; /* what a stump of any column costs at least */
-  for (int s = 0; cut->rivals && s < 2; s++)
-    none[s] = cut->sides.top[s] - numeric_rivals_most (cut->rivals, s);
+  const int64_t *sums = search->worker->sums;
+  const int64_t few[2] = {beyond_two_classes (child, sums, cut->sides.top[0]),
+                          beyond_two_classes (child, sums + solver->planes, cut->sides.top[1])};
   for (int32_t i = 0; i < columns; i++) {
     const int32_t g = child->turn[i];
     const int64_t low[2] = {
-        numeric_greatest (none[0], numeric_greatest (cost_a[g], cost_b[g] - to_b)),
-        numeric_greatest (none[1], numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a))};
+        numeric_greatest (few[0], numeric_greatest (cost_a[g], cost_b[g] - to_b)),
+        numeric_greatest (few[1], numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a))};
     const int64_t target[2] = {numeric_least (cut->enough[0], point->stump[0]),
                                numeric_least (cut->enough[1], point->stump[1])};
     const int open_sides = !solver->options.lazy ? 3 : (low[0] < target[0]) | (low[1] < target[1]) << 1;
@@ -228,13 +240,22 @@ static int64_t exact_value (struct numeric_bisection *search, int column, int64_
   return numeric_least (value + fee, NUMERIC_NONE);
 }
 
-static void consider (struct numeric_bisection *search, int column, int64_t code, int64_t value,
+/* Whether a side of a cut has clearly too few rows. */
+static int has_few_rows (const struct numeric_bisection *search, int64_t position) {
+  const int64_t support = search->solver->options.support;
+  return !search->solver->count && (position < support || search->child->rows - position < support);
+}
+
+static void consider (struct numeric_bisection *search, int column, int64_t position, int64_t value,
                       const int32_t stump[2]) {
+  const int64_t code = numeric_code (search->child->own[column], search->solver->kernel->cell, position - 1);
   struct numeric_found better = {.kind = 2, .column = column, .cut = code, .stump = {stump[0], stump[1]}};
   if (value >= search->upper)
     return;
-  if (search->solver->options.support > 1) {
+  if (numeric_needs_support (search->solver)) {
     search->lowest = numeric_least (search->lowest, value);
+    if (has_few_rows (search, position))
+      return;
     value = exact_value (search, column, code);
     if (value >= search->upper)
       return;
@@ -250,8 +271,7 @@ static int divide (struct numeric_bisection *search, const struct numeric_interv
   const struct numeric_point *point = &child->point[made];
   const int64_t value = numeric_cost_of_cut (search, open->column, point->leaf, point->stump),
                 position = point->position;
-  consider (search, open->column, numeric_code (child->own[open->column], search->solver->kernel->cell, position - 1),
-            value, point->column);
+  consider (search, open->column, position, value, point->column);
   if (value >= search->upper)
     search->lowest = numeric_least (search->lowest, search->upper);
   numeric_point_link (child, open->column, open->left, made, open->right);
@@ -304,14 +324,15 @@ static int add_ends (struct numeric_bisection *search, int64_t *leaf, int64_t *s
   return 1;
 }
 
-/* The cuts that leave enough rows on both sides. */
+/* The cuts of the whole problem that leave enough rows on both sides. For a part of the rows these are all cuts: its
+   bound must hold for more rows, too, which may allow them. */
 static void supported (struct numeric_bisection *search, int32_t column, int64_t *low, int64_t *high) {
   treeml_numeric *solver = search->solver;
   const struct numeric_part *part = search->part;
   const int64_t support = solver->options.support;
   *low = 1;
   *high = search->child->rows - 1;
-  if (support <= 1 && !solver->count)
+  if ((support <= 1 && !solver->count) || !search->root)
     return;
   if (!solver->count) {
     *low = support;
@@ -342,7 +363,7 @@ static void consider_stump (struct numeric_bisection *search, int64_t value, int
   if (value >= search->upper)
     return;
   const struct numeric_part *part = search->part;
-  if (search->solver->options.support > 1) {
+  if (numeric_needs_support (search->solver)) {
     const struct numeric_filter filter = {part->column, part->cut, part->side};
     column = -1;
     value = numeric_best_stump (search->worker, part->set, &filter, part->column >= 0, leaves, -1, part->path).value;

@@ -33,10 +33,6 @@ struct numeric_swept {
 int numeric_rivals_fit (const treeml_numeric *, const struct numeric_child *);
 /* `sums` holds the numbers of rows of the classes on the yes side, then on the no side, `stride` apart. */
 void numeric_rivals_list (struct numeric_rivals *, int32_t classes, const int64_t *sums, int32_t stride);
-/* No stump of a side is right about more rows than this. */
-static inline int64_t numeric_rivals_most (const struct numeric_rivals *rivals, int side) {
-  return rivals->pair[side][0].rows;
-}
 /* Computes lower bounds of the stumps of the sides that are wanted on one column, as sweeps do. A cost below `target`
    is exact; others may be lower than the true cost, but not below the target. Returns 0 if that would take longer than
    a sweep of all classes; then nothing is computed. */

@@ -428,6 +428,21 @@ static void work_together (struct numeric_node *node, struct numeric_worker *wor
   arena_release (&solver->arena, thread);
 }
 
+/* Cuts that leave too few of these rows on a side may be allowed for more rows, for which the bound must hold, too. */
+static void bound_unsupported (struct numeric_node *node) {
+  const treeml_numeric *solver = node->solver;
+  const int64_t price = solver->options.leaf_price, rows = node->set->rows;
+  for (int32_t f = 0; numeric_needs_support (solver) && f < solver->columns; f++) {
+    const struct numeric_column *column = &node->column[f];
+    const int32_t *order = node->set->order[f], *rank = solver->rank[f], last = column->cuts - 1;
+    if (rank[order[0]] == rank[order[rows - 1]])
+      continue;
+    const int64_t before = column->cuts ? column->low[1][0] : price,
+                  after = column->cuts ? column->low[0][last] : price;
+    node->lowest = least (node->lowest, price + least (before, after) + column->fee);
+  }
+}
+
 /* Bounds that are kept for neighbours are not released. */
 static void release (struct numeric_node *node, const struct numeric_neighbour *kept) {
   struct arena *arena = &node->solver->arena;
@@ -512,6 +527,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
       work_together (&node, worker);
     else
       work (&node, worker);
+    if (!root)
+      bound_unsupported (&node);
     if (numeric_stopping (solver) || node.decided || leaves >= 2 * most)
       break;
   }

@@ -1,5 +1,6 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
+#include "numeric/relax.h"
 #include "simd/select.h"
 
 #include <math.h>
@@ -252,6 +253,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 }
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
+  numeric_relaxation_destroy (worker->solver, worker->relaxation);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
