@@ -79,9 +79,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
     named = named_backends(request.spec)
     if request.cluster is not None:
         return _on_cluster(problems, request, request.cluster, named)
-    backends = [registry.get(method.name) for method in named] or [
-        backend for backend in registry.all() if backend.can.automatic
-    ]
+    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
     if request.proof is not None:
         backends = _provers(backends, request.spec)
     if request.write_model is not None:

@@ -128,7 +128,7 @@ def best_of_samples(
 
 
 def sampled(dataset: Dataset, size: int) -> Dataset:
-    """One row of every so many, drawn at random, which stands for all of them."""
+    """One row in every n, drawn at random, which stands for all of them."""
     step = dataset.rows // size
     rows = np.arange(size) * step + np.random.default_rng(size).integers(0, step, size)
     count = np.full(size, step) if dataset.count is None else dataset.count[rows] * step

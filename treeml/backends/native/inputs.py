@@ -14,6 +14,7 @@ from treeml.backends.contract import Limits
 from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.goals import MOST, NativeObjective, centred, floor, in_64_bits, kind, limit_of
 from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.linear_cost import LinearCost
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import LeafErrors, Loss, Purity, Used
@@ -50,6 +51,7 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
         ClassCosts,
         CostOfRows,
         Hazards,
+        Impurity,
         Lines,
         Targets,
     )  # imported here: start-up time
@@ -62,6 +64,9 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
         function = objective.custom.function
         if isinstance(function, HazardCost) and function.fits(MOST):
             return Hazards(function.values >> 1, function.costs, function.values & 1)
+        if isinstance(function, ImpurityCost):
+            weight = None if function.has_unit_weights else function.weight
+            return Impurity(function.kind, function.labels, function.classes, weight, float(function.scale))
         if isinstance(function, LinearCost) and function.columns.names:
             lines = function.columns
             return Lines(lines.values / lines.spread, lines.target, lines.weight, lines.ridge)

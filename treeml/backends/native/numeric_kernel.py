@@ -60,7 +60,7 @@ class ThresholdSolver:
         else:
             self._solver.costs(cost)
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
-        self.share: Callable[[FlatTestTree], None] | None = None  # told of every better tree while a search runs
+        self.share: Callable[[FlatTestTree], None] | None = None  # called with every better tree while a search runs
         self.news: Callable[[], FlatStart | None] | None = None  # asked for a tree to go on from while a search runs
 
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:

@@ -226,6 +226,7 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
     return numeric_fail (solver, TREEML_NO_DATA, "the columns must be set before the counts");
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
+  solver->has_zero = 0;
   solver->total_count = solver->rows;
   if (!count)
     return TREEML_OK;
@@ -242,6 +243,8 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
   if (!(solver->count = arena_allocate (&solver->arena, (size_t) solver->rows, sizeof *count)))
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for counts");
   memcpy (solver->count, count, (size_t) solver->rows * sizeof *count);
+  for (int64_t i = 0; i < solver->rows; i++)
+    solver->has_zero |= !count[i];
   solver->total_count = total;
   return TREEML_OK;
 }

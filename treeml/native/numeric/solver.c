@@ -1,5 +1,6 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
+#include "numeric/relax.h"
 #include "simd/select.h"
 
 #include <math.h>
@@ -252,6 +253,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 }
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
+  numeric_relaxation_destroy (worker->solver, worker->relaxation);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
@@ -372,6 +374,13 @@ static int64_t leaves_of_search (const treeml_numeric *solver, int64_t depth) {
   return solver->leaves;
 }
 
+/* No tree up to this depth is better than the best one, and deeper ones cost at least their leaves. */
+static void raise_by_prices (treeml_numeric *solver, int64_t depth) {
+  const int64_t best = atomic_load (&solver->best_value), most = best < solver->upper ? best : solver->upper;
+  const int64_t deeper = numeric_deeper_price (solver->options.leaf_price, depth);
+  numeric_raise_bound (solver, most < deeper ? most : deeper);
+}
+
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
    last two of a path. The limit is an amount of work and not time, so that the same data always give the same tree. */
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
@@ -390,9 +399,10 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    if (ended && solver->options.leaf_price)
+    if (ended && solver->options.leaf_price) {
       solver->known = depth;
-    else
+      raise_by_prices (solver, depth);
+    } else
       try_greedy (worker, set, &tree, 0, &deeper);
   }
   numeric_tree_release (&solver->arena, &tree);
@@ -420,7 +430,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
       try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
+        !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);

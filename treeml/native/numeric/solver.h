@@ -72,6 +72,7 @@ struct treeml_numeric {
   int32_t *group;     /* for each given column: columns of one group are paid for once on a path; NULL without fees */
   int64_t *fee;       /* for each given column: what a row pays, times its count, for the first test of the group */
   int64_t *count;     /* how many rows each row represents, or NULL */
+  int has_zero;       /* whether a count is 0 */
   int64_t total_count;
 
   enum numeric_goal goal;
@@ -124,6 +125,11 @@ void numeric_stop_search (treeml_numeric *, int why);
 int numeric_resume (treeml_numeric *);
 static inline int numeric_stopping (treeml_numeric *solver) {
   return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
+}
+
+/* Whether a leaf with rows can have fewer than the support. */
+static inline int numeric_needs_support (const treeml_numeric *solver) {
+  return solver->options.support > 1 || solver->has_zero;
 }
 
 /* The groups that are tested above a node. */
@@ -284,10 +290,11 @@ struct numeric_worker {
   int64_t slack;     /* as the option */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
-  int64_t *sums;                    /* memory for sums of every plane */
-  int32_t *row;                     /* memory for every row */
-  int64_t *most;                    /* likewise */
-  struct numeric_quantile quantile; /* for quantile losses only */
+  struct numeric_relaxation *relaxation; /* what is known about relaxed splits, or NULL */
+  int64_t *sums;                         /* memory for sums of every plane */
+  int32_t *row;                          /* memory for every row */
+  int64_t *most;                         /* likewise */
+  struct numeric_quantile quantile;      /* for quantile losses only */
 };
 
 int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */
