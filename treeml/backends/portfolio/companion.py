@@ -55,7 +55,7 @@ class Companion:
         self._work = work
         self._lock = Lock()
         self._thread: Thread | None = None
-        self._head_start = min(HEAD_START, SHARE_OF_LIMIT * limits.deadline.left())
+        self.head_start = min(HEAD_START, SHARE_OF_LIMIT * limits.deadline.left())
 
     @property
     def is_urgent(self) -> bool:
@@ -67,7 +67,7 @@ class Companion:
         self._thread.start()
 
     def _run(self) -> None:
-        left = self._head_start - (monotonic() - self.began)
+        left = self.head_start - (monotonic() - self.began)
         if left > 0 and self.over.wait(left):
             return
         try:
