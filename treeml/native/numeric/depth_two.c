@@ -362,7 +362,7 @@ static void report (struct numeric_bisection *search) {
     return;
   struct numeric_tree tree = {0};
   if (numeric_depth_two_tree (search->worker, search->part, search->leaves, search->found, &tree))
-    numeric_offer (search->worker, &tree);
+    numeric_offer_found (search->worker, &tree, search->upper);
   else
     numeric_stop_search (search->solver, TREEML_MEMORY);
   numeric_tree_release (&search->solver->arena, &tree);
