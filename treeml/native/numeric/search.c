@@ -249,7 +249,7 @@ static void improve (struct numeric_node *node, struct numeric_worker *worker, c
   node->upper = value;
   node->found = 1;
   if (node->root)
-    numeric_offer (worker, tree);
+    numeric_offer_found (worker, tree, value);
 }
 
 /* Solves one cut without holding the lock, and records the results. */
@@ -304,7 +304,7 @@ static void pause_to_climb (struct numeric_node *node, struct numeric_worker *wo
   struct numeric_tree tree = {0};
   if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
-      numeric_offer (worker, &tree);
+      numeric_offer_found (worker, &tree, climb->bound);
       if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
         numeric_stop_search (solver, TREEML_MEMORY);
       node->upper = climb->bound;

@@ -286,6 +286,14 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
   numeric_tree_release (&solver->arena, &copy);
 }
 
+void numeric_offer_found (struct numeric_worker *worker, const struct numeric_tree *tree, int64_t value) {
+  treeml_numeric *solver = worker->solver;
+  numeric_offer (worker, tree);
+  lock_take (&solver->best_lock);
+  solver->claimed = value < solver->claimed ? value : solver->claimed;
+  lock_leave (&solver->best_lock);
+}
+
 /* The narrowest cells that hold every code and every sum that a sweep computes. */
 static int cell_width (const treeml_numeric *solver) {
   int64_t levels = 1;
@@ -514,6 +522,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->stopping, 0);
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
+  solver->claimed = NUMERIC_NONE;
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
   solver->known = 0;
@@ -525,6 +534,12 @@ static void begin_solve (treeml_numeric *solver, double began) {
 static void end_solve (treeml_numeric *solver) {
   atomic_store (&solver->arena.until_failure, 0);
   solver->arena.limit = SIZE_MAX;
+}
+
+/* Whether every value that the search pruned by is that of a tree, up to rounding. */
+static int has_its_trees (const treeml_numeric *solver) {
+  const int64_t best = atomic_load (&solver->best_value), known = best < solver->upper ? best : solver->upper;
+  return solver->claimed >= known || known - solver->claimed <= treeml_numeric_slack (solver);
 }
 
 /* Status, reason to stop, and bound after a search. */
@@ -600,6 +615,9 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   end_solve (solver);
   if (solver->status == TREEML_UNKNOWN && solver->stop == TREEML_MEMORY)
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "the memory limit is too low for the search");
+  if (!atomic_load (&solver->stopping) && !has_its_trees (solver))
+    return numeric_fail (solver, TREEML_INTERNAL, "internal error: the tree found costs %lld, not %lld",
+                         (long long) treeml_numeric_value (solver), (long long) (solver->claimed + solver->base));
   return TREEML_OK;
 }
 

@@ -106,6 +106,7 @@ struct treeml_numeric {
   int decided;           /* whether the best tree is known to be optimal before all cuts are closed */
   int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
+  int64_t claimed;       /* the value of the best tree of the whole problem that the search believes to have found */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
   atomic_int interrupted;
@@ -272,6 +273,8 @@ int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth
                     const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
+/* The same for a tree of the search, which prunes by this value from now on: without such a tree nothing is proved. */
+void numeric_offer_found (struct numeric_worker *, const struct numeric_tree *, int64_t value);
 void numeric_release_data (treeml_numeric *);
 void numeric_release_columns (treeml_numeric *);
 /* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
