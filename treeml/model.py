@@ -204,8 +204,9 @@ class Model(Statements):
         (12, True)
         >>> trees.where("leaves <= 3").best_by("parity_gap(sex)")
 
-        - most: the best so many trees; slack: trees within this distance of the best value, as text such as "2%" (of
-          the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list` statement
+        - most: how many trees, the best first; slack: trees within this distance of the best value, as text such as
+          "2%" (of the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list`
+          statement
         - like: "treefarms" counts trees as that package does (docs/listing.md)
         - within: seconds, or text such as "5 min"; memory: bytes, or text such as "2GB"; the list is then complete up
           to a value that it states

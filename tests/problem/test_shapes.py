@@ -83,6 +83,15 @@ def test_a_gap_is_never_negative() -> None:
     assert best == (1,)
 
 
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_rows_are_in_a_group_if_they_answer_every_test_alike(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    numbers = groups(problem).tolist()
+    answers = [row.tobytes() for row in np.ascontiguousarray(problem.bits.T)]
+    assert len(set(zip(numbers, answers, strict=True))) == len(set(numbers)) == len(set(answers))
+
+
 def test_facts_about_a_problem_are_not_sent_to_other_processes() -> None:
     problem = Problem((), (), np.ones(3, dtype=np.int64), 2, (), ())
     assert groups(problem).tolist() == [0, 0, 0]

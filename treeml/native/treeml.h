@@ -98,6 +98,11 @@ TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *
    hazard in the same units for rows that died, 0 for others. A leaf with D deaths, sum of costs C and sum of hazards H
    costs C + D log (H / D). */
 TREEML_PUBLIC int treeml_hazards (treeml_solver *, const int64_t *hazard, const int64_t *cost, const uint8_t *died);
+/* What the mixture of classes of a leaf costs, whatever it predicts: see solver/impurity.c for the three kinds. A row
+   counts weight * unit, or 1 if `weight` is NULL. */
+enum { TREEML_CODE_LENGTH, TREEML_ENTROPY, TREEML_GINI };
+TREEML_PUBLIC int treeml_impurity (treeml_solver *, int32_t kind, const int32_t *labels, int32_t classes,
+                                   const int64_t *weight, double unit);
 /* Linear models in the leaves: `values` is rows x columns. A leaf costs the least sum over its rows of weight *
    (squared residual + ridge * squared slopes); the intercept is free. */
 TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, int32_t columns, const double *target,

@@ -92,11 +92,17 @@ def closing(backend: Backend) -> str:
     return f"{backend.name} solves what is left: {backend.summary}"
 
 
-def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
-    """The plan, or all reasons why there is none, each with what to do instead; `options` are those of the back-end."""
+def plan(
+    problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None, *, names_others: bool = True
+) -> Plan | list[Refusal]:
+    """The plan, or all reasons why there is none, each with what to do instead; `options` are those of the back-end.
+
+    `names_others`: what to do instead names the back-ends that take the problem. To find them, a plan is made for each,
+    which takes long if there are many tests.
+    """
     reductions = _Reductions(problem)
     outcome = _plan(reductions, backend, options)
-    if isinstance(outcome, Plan):
+    if isinstance(outcome, Plan) or not names_others:
         return outcome
     able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(reductions, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]

@@ -122,12 +122,15 @@ static void remove_cut (struct numeric_column *column, int32_t cut) {
   column->open = kept;
 }
 
+/* How far beyond the budget to solve the sides of a cut in the middle of a run. If the best value is low, proofs that a
+   side costs as much are far easier than its exact value. In deeper trees, exact values serve neighbours, too. */
 static int64_t slack_of (const struct numeric_node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
                          int32_t last) {
   const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  return node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  const int64_t slack = node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  return node->root && node->depth <= 2 ? least (slack, node->upper / 2) : slack;
 }
 
 static int choose (struct numeric_node *node, const struct numeric_worker *worker, struct choice *choice) {
@@ -246,7 +249,7 @@ static void improve (struct numeric_node *node, struct numeric_worker *worker, c
   node->upper = value;
   node->found = 1;
   if (node->root)
-    numeric_offer (worker, tree);
+    numeric_offer_found (worker, tree, value);
 }
 
 /* Solves one cut without holding the lock, and records the results. */
@@ -297,11 +300,11 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
 static void pause_to_climb (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
-  struct numeric_climb *climb = &node->climb;
+  struct numeric_climb *climb = &worker->climb;
   struct numeric_tree tree = {0};
   if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
-      numeric_offer (worker, &tree);
+      numeric_offer_found (worker, &tree, climb->bound);
       if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
         numeric_stop_search (solver, TREEML_MEMORY);
       node->upper = climb->bound;
@@ -425,6 +428,21 @@ static void work_together (struct numeric_node *node, struct numeric_worker *wor
   arena_release (&solver->arena, thread);
 }
 
+/* Cuts that leave too few of these rows on a side may be allowed for more rows, for which the bound must hold, too. */
+static void bound_unsupported (struct numeric_node *node) {
+  const treeml_numeric *solver = node->solver;
+  const int64_t price = solver->options.leaf_price, rows = node->set->rows;
+  for (int32_t f = 0; numeric_needs_support (solver) && f < solver->columns; f++) {
+    const struct numeric_column *column = &node->column[f];
+    const int32_t *order = node->set->order[f], *rank = solver->rank[f], last = column->cuts - 1;
+    if (rank[order[0]] == rank[order[rows - 1]])
+      continue;
+    const int64_t before = column->cuts ? column->low[1][0] : price,
+                  after = column->cuts ? column->low[0][last] : price;
+    node->lowest = least (node->lowest, price + least (before, after) + column->fee);
+  }
+}
+
 /* Bounds that are kept for neighbours are not released. */
 static void release (struct numeric_node *node, const struct numeric_neighbour *kept) {
   struct arena *arena = &node->solver->arena;
@@ -468,7 +486,6 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
                               .beyond =
                                   task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
                               .all_leaves = leaves,
-                              .climb = {.effort = solver->options.climb / 16 + 1},
                               .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {
@@ -509,6 +526,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
       work_together (&node, worker);
     else
       work (&node, worker);
+    if (!root)
+      bound_unsupported (&node);
     if (numeric_stopping (solver) || node.decided || leaves >= 2 * most)
       break;
   }

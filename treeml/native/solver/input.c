@@ -1,4 +1,5 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
+#include "solver/impurity.h"
 #include "solver/lines.h"
 
 #include "common/bits.h"
@@ -29,6 +30,7 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->hazard);
   drop (solver, &solver->death_cost);
   drop (solver, &solver->died);
+  impurity_release (solver);
   lines_release (solver);
   solver->goal = goal_none;
   solver->offset = 0;
@@ -364,6 +366,31 @@ int treeml_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t 
   if (!solver->hazard || !solver->death_cost || !solver->died)
     return solver->code;
   solver->goal = goal_hazards;
+  return settle_unit (solver);
+}
+
+int treeml_impurity (treeml_solver *solver, int32_t kind, const int32_t *labels, int32_t classes, const int64_t *weight,
+                     double unit) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (kind < TREEML_CODE_LENGTH || kind > TREEML_GINI || !labels || classes < 1 || classes > most_classes ||
+      !(unit > 0) || isinf (unit))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "an impurity needs a kind, labels, classes and a positive unit");
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (labels[row] < 0 || labels[row] >= classes)
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "row %lld has the label %d, which is not a class",
+                          (long long) row, labels[row]);
+  if (check_weights (solver, weight))
+    return solver->code;
+  if (weight) {
+    solver->weight = copy (solver, weight, solver->rows, sizeof *weight);
+    if (!solver->weight)
+      return solver->code;
+  }
+  solver->classes = classes;
+  if (impurity_make (solver, kind, labels, weight ? unit : 1))
+    return solver->code;
   return settle_unit (solver);
 }
 

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treeml.backends.native.coupled.conditions import NO_FEES, NO_RULES, Fees, LeafRules, paid, read_fees, read_rules
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
+from treeml.problem.evaluate import Routed
 from treeml.problem.magnitudes import SAFE, added, common_divisor, largest, row_ends, row_reach
 from treeml.problem.problem import Bound, Problem, once
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +64,8 @@ class CoupledTask:
     high: tuple[int | None, ...]
     most: int | None  # the largest cost of interest, where a requirement limits the goal itself
     excluded: str | None
+    fees: Fees = NO_FEES
+    rules: LeafRules = NO_RULES
 
     @property
     def sums(self) -> int:
@@ -78,7 +83,16 @@ def read_coupled(problem: Problem) -> CoupledTask:
     kept, crossed = restrictions(found)
     values = np.ascontiguousarray(np.stack([cost, *(each.cost for each in kept)]), dtype=np.int64)
     lows, highs = tuple(each.low for each in kept), tuple(each.high for each in kept)
-    return CoupledTask(objective, values, lows, highs, most, crossed or excluded)
+    fees, rules = read_fees(problem, objective), read_rules(problem)
+    return CoupledTask(objective, values, lows, highs, most, crossed or excluded, fees, rules)
+
+
+def cost_of(problem: Problem, task: CoupledTask, tree: Node) -> int:
+    """What a tree costs in the whole numbers of the search."""
+    routed = Routed(problem, tree)
+    price = int(task.objective.price)
+    fees = 0 if task.fees.in_goal is None else paid(routed, task.fees.in_goal)
+    return added(routed.at_labels(task.values[0])) + price * len(routed.leaves) + fees
 
 
 def limited_sums(bounds: Iterable[Bound]) -> tuple[list[LimitedSum], str | None]:
@@ -138,6 +152,8 @@ def has_small_sums(problem: Problem) -> bool:
     except OverflowError:
         return False
     reach = row_reach(task.values[0]) + abs(int(task.objective.price)) * problem.rows
+    for fees in (task.fees.in_goal, task.fees.limited):
+        reach = max(reach, 0 if fees is None else added(fees[0]) * added(problem.count))
     return max(reach, *(row_reach(values) for values in task.values)) <= MOST_IN_COLUMNS
 
 
