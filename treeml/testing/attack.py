@@ -4,10 +4,10 @@
 
 Every goal is combined with every requirement at least once, in random order, and every back-end that takes the pair is
 compared with the oracle of `truth.py` and with all others; a pair whose spec is rejected is drawn again. In between
-come forests, and worlds of hundreds of rows with time limits from 0 to 2 seconds, whose claims must not contradict a
-long run or a tree that any run found. Faults are: a false "optimal", "infeasible" or bound, an answer that fails
-verification, an exception that is not a diagnostic, and a process that dies or hangs. `fuzz.py` does the same for
-problems without a text.
+come worlds with a planted tree, which no claim may exclude, forests, and worlds of hundreds of rows with time limits
+from 0 to 2 seconds, whose claims must not contradict a long run or a tree that any run found. Faults are: a false
+"optimal", "infeasible" or bound, an answer that fails verification, an exception that is not a diagnostic, and a
+process that dies or hangs. `fuzz.py` does the same for problems without a text.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 
 from treeml.backends import registry
 from treeml.backends.oracle.backend import OracleBackend
+from treeml.testing.planted_worlds import planted_world
 from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import World
@@ -76,7 +77,8 @@ class AttackTally:
     codes: Counter[str] = field(default_factory=Counter)
 
     def add(self, world: World, claims: Sequence[AttackClaim], known: Truth | None) -> None:
-        kind = "large" if world.is_large else "forest" if world.forest else "small"
+        kind = "large" if world.is_large else "forest" if world.forest else world.cell[0]
+        kind = kind if kind in ("large", "forest", "planted") else "small"
         kind = f"{kind}, rejected" if is_rejected(claims) else kind
         self.worlds[kind] += 1
         self.worlds[f"{kind}, held against the oracle"] += known is not None and not is_rejected(claims)
@@ -195,6 +197,10 @@ def faults(world: World, claims: Sequence[AttackClaim], known: Truth | None) -> 
         if claim.kind in ("broken", "lost"):
             yield Fault(world, (_run(claim),), f"{_name(claim)} {claim.kind}: {claim.said}", claim.said[:24])
     solved = [claim for claim in claims if claim.kind == "solved"]
+    for claim in solved if world.has_planted else ():
+        reason = None if claim.is_rounded else _against_planted(world, claim)
+        if reason:
+            yield Fault(world, (_run(claim),), f"{_name(claim)} {reason}", "planted")
     if known is not None:
         for claim in solved:
             reason = None if claim.is_rounded else _against_truth(world, claim, known)
@@ -220,6 +226,21 @@ def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None
             return f"says optimal with {_text(claim.values)}, and the best is {_text(known.best)}"
     if claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, known.best[0], known.off):
         return f"says bound {claim.bound}, and there is a tree with {_text(known.best)}"
+    return None
+
+
+def _against_planted(world: World, claim: AttackClaim) -> str | None:
+    """The planted tree keeps every requirement; it need not be the best one."""
+    values = tuple(map(Fraction, world.planted))
+    if claim.status == "infeasible":
+        return f"says infeasible, and there is a tree with {_text(values)}"
+    if not world.goals:
+        return None
+    is_worse = claim.values is not None and _better(world, values, claim.values)
+    if claim.status == "optimal" and is_worse and not _equal(claim.values or (), values, claim.tolerance):
+        return f"says optimal with {_text(claim.values)}, and there is a tree with {_text(values)}"
+    if claim.bound is not None and len(world.goals) == 1 and _beyond(world, claim, values[0]):
+        return f"says bound {claim.bound}, and there is a tree with {_text(values)}"
     return None
 
 
@@ -306,12 +327,12 @@ def _smaller(world: World) -> Iterator[World]:
     for number in range(len(world.requirements)):
         yield replace(world, requirements=world.requirements[:number] + world.requirements[number + 1 :])
     if len(world.goals) > 1:
-        yield replace(world, goals=world.goals[:-1])
-        yield replace(world, goals=world.goals[1:])
+        yield replace(world, goals=world.goals[:-1], planted=world.planted[:-1])
+        yield replace(world, goals=world.goals[1:], planted=world.planted[1:])
     if world.weight:
-        yield replace(world, weight=())
+        yield replace(world, weight=(), has_planted=False, planted=())
     if world.class_weights:
-        yield replace(world, class_weights=())
+        yield replace(world, class_weights=(), has_planted=False, planted=())
     for row in range(world.rows) if world.rows > 1 else ():
         yield world.without_row(row)
 
@@ -359,6 +380,8 @@ def worlds(seed: int, rejected: Sequence[World] = ()) -> Iterator[World]:
                 yield world
                 if not rejected or rejected[-1] is not world:
                     break
+            if number % 8 == 4:
+                yield planted_world(random)
             if number % 40 == 0:
                 yield large_world(random)
             if number % 60 == 30:
@@ -398,6 +421,8 @@ def runs_of(world: World, random: Random, usual: Sequence[str], long: float = LO
     if world.forest:
         return [(backend, 20.0) for backend in backends_for_forests() if not usual or backend in usual]
     backends = list(usual) or [*usual_backends(), random.choice(variants())]
+    if world.has_planted and not usual:  # most back-ends take all of their time for such a world
+        backends = [DEFAULT, *world.backends, random.choice(usual_backends()[2:]), random.choice(variants())]
     return [(backend, world.seconds) for backend in backends]
 
 
@@ -448,7 +473,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="of the first world; unless given, one that is printed")
     parser.add_argument("--with", dest="backends", action="append", default=[], help="only this back-end; repeatable")
     parser.add_argument("--into", type=Path, default=Path("found"), help="folder for what shows a fault again")
-    parser.add_argument("--worlds", type=int, help="at most so many")
+    parser.add_argument("--worlds", type=int, help="the maximum number of worlds")
     asked = parser.parse_args(arguments)
     seed = Random().randrange(2**32) if asked.seed is None else asked.seed
     sys.stdout.write(f"seed {seed}\n")

@@ -91,6 +91,8 @@ class World:
     seconds: float = 5.0  # for each back-end
     backends: tuple[str, ...] = ()  # besides the usual ones
     is_large: bool = field(default=False)  # too large for the oracle, and perhaps for every back-end
+    has_planted: bool = False  # is a tree known that keeps all requirements?
+    planted: tuple[str, ...] = ()  # the values of its goals
 
     @property
     def rows(self) -> int:
@@ -107,7 +109,16 @@ class World:
         columns = tuple(replace(column, values=less(column.values)) for column in self.columns)
         costs = tuple((verb, said, less(values)) for verb, said, values in self.row_costs)
         target, weight, died = less(self.target), less(self.weight), less(self.died)
-        return replace(self, columns=columns, target=target, weight=weight, died=died, row_costs=costs)
+        return replace(
+            self,
+            columns=columns,
+            target=target,
+            weight=weight,
+            died=died,
+            row_costs=costs,
+            has_planted=False,  # a leaf of it may lack the row
+            planted=(),
+        )
 
     def table(self) -> str:
         """The file, as comma-separated values."""

@@ -1,6 +1,7 @@
 /* Runs the general search from the rows to the answer, and rebuilds the trees behind the facts in the cache. */
 #include "general/search.h"
 #include "general/hazards.h"
+#include "solver/impurity.h"
 
 #include <math.h>
 #include <string.h>
@@ -117,6 +118,40 @@ static void general_release (struct general *general) {
   leaf_destroy (general->leaf);
 }
 
+/* The most that a row can cost beyond its cheapest class: a whole number, since a double would lose its last digits. */
+static int64_t worth_of_classes (const treeml_solver *solver) {
+  int64_t worth = 0;
+  for (int64_t row = 0; row < solver->rows; row++) {
+    if (!solver->cost)
+      worth = larger (worth, solver->weight ? solver->weight[row] : 1);
+    for (int32_t k = 0; solver->cost && k < solver->classes; k++)
+      worth = larger (worth, solver->cost[row * solver->classes + k]);
+  }
+  return worth;
+}
+
+/* The same for losses, rounded up; 0 if it is too large to be of use. */
+static int64_t worth_of_losses (const treeml_solver *solver) {
+  const int squares = solver->loss == TREEML_SQUARED;
+  double heaviest = solver->weight ? 0 : 1, range = 0; /* the range is summed over the outputs */
+  for (int64_t row = 0; solver->weight && row < solver->rows; row++)
+    heaviest = fmax (heaviest, (double) solver->weight[row]);
+  for (int32_t output = 0; output < solver->outputs; output++) {
+    double low = INFINITY, high = -INFINITY;
+    for (int64_t row = 0; row < solver->rows; row++) {
+      low = fmin (low, (double) solver->target[row * solver->outputs + output]);
+      high = fmax (high, (double) solver->target[row * solver->outputs + output]);
+    }
+    range += squares ? (high - low) * (high - low) : high - low;
+  }
+  double worth = heaviest * range * (1 + 0x1p-40); /* for the roundings of doubles */
+  if (solver->rounds || solver->loss == TREEML_QUANTILE)
+    worth *= solver->unit;
+  if (solver->rounds) /* no row is worth more than all losses */
+    worth = fmin (worth, ldexp (1, UNIT_BITS));
+  return worth < (double) UNREACHABLE / 64 / (double) solver->rows ? (int64_t) ceil (worth) + 1 : 0;
+}
+
 /* The most that a row can be worth, if trees for other rows say something about these rows. */
 static void set_worth (struct general *general) {
   const treeml_solver *solver = general->solver;
@@ -124,45 +159,13 @@ static void set_worth (struct general *general) {
   general->has_floor = solver->goal != goal_custom || solver->lines || options->nonnegative;
   const int comparable = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
                          !solver->limited_cost && !options->once && !solver->column_cost && isinf (solver->enough_loss);
-  general->nested = comparable && solver->goal == goal_hazards; /* a leaf costs no less than parts of it */
-  general->similar = comparable && solver->goal != goal_custom && solver->goal != goal_hazards;
-  if (!general->similar)
+  const int mixes = solver->goal == goal_hazards || solver->goal == goal_impurity;
+  general->floors = impurity_has_floor (solver);
+  general->nested = comparable && mixes; /* a leaf costs no less than parts of it */
+  if (!comparable || solver->goal == goal_custom || mixes)
     return;
-  double worth = 0;
-  for (int64_t row = 0; row < solver->rows; row++) {
-    double here = 0;
-    const double weight = solver->weight ? (double) solver->weight[row] : 1;
-    if (solver->goal == goal_classes) {
-      here = weight;
-      if (solver->cost) {
-        here = 0;
-        for (int32_t k = 0; k < solver->classes; k++)
-          here = fmax (here, (double) solver->cost[row * solver->classes + k]);
-      }
-    } else
-      for (int32_t output = 0; output < solver->outputs; output++) {
-        const int64_t *target = solver->target + output;
-        double low = (double) target[0], high = low;
-        for (int64_t other = 0; other < solver->rows && !row; other++) {
-          low = fmin (low, (double) target[other * solver->outputs]);
-          high = fmax (high, (double) target[other * solver->outputs]);
-        }
-        if (!row) {
-          const double range = high - low;
-          general->range = solver->loss == TREEML_SQUARED ? general->range + range * range : general->range + range;
-        }
-        here = weight * general->range;
-      }
-    worth = fmax (worth, here);
-  }
-  if (solver->goal == goal_loss && (solver->rounds || solver->loss == TREEML_QUANTILE))
-    worth *= solver->unit;
-  if (solver->rounds) /* no row is worth more than all losses; the extra covers the rounding of doubles */
-    worth = fmin (worth * (1 + 0x1p-40), ldexp (1, UNIT_BITS));
-  general->worth = worth < (double) UNREACHABLE / 64 / (double) solver->rows ? (int64_t) ceil (worth) + 1 : 0;
-  if (solver->goal == goal_classes)
-    general->worth = (int64_t) worth;
-  general->similar = general->worth > 0 && worth * (double) solver->rows < (double) UNREACHABLE / 4;
+  general->worth = solver->goal == goal_classes ? worth_of_classes (solver) : worth_of_losses (solver);
+  general->similar = general->worth > 0 && general->worth < UNREACHABLE / 4 / solver->rows;
 }
 
 static int general_make (struct general *general) {

@@ -42,8 +42,8 @@ struct general {
   int similar; /* whether the similarity bound holds */
   int nested;  /* whether it holds for sets of which one contains the other only */
   int has_floor;
+  int floors;    /* whether every set of rows has a lower bound of its own, see leaf_floor */
   int64_t worth; /* the most that a row is worth */
-  double range;  /* of the targets, summed over the outputs */
   struct general_subproblem **problem;
   struct sparse_bitset sparse;
   uint64_t *scratch;

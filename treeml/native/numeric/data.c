@@ -34,6 +34,7 @@ void numeric_release_data (treeml_numeric *solver) {
   release_goal (solver);
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
+  solver->has_zero = 0;
   solver->rows = 0;
 }
 

@@ -122,12 +122,15 @@ static void remove_cut (struct numeric_column *column, int32_t cut) {
   column->open = kept;
 }
 
+/* How far beyond the budget to solve the sides of a cut in the middle of a run. If the best value is low, proofs that a
+   side costs as much are far easier than its exact value. In deeper trees, exact values serve neighbours, too. */
 static int64_t slack_of (const struct numeric_node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
                          int32_t last) {
   const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  return node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  const int64_t slack = node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  return node->root && node->depth <= 2 ? least (slack, node->upper / 2) : slack;
 }
 
 static int choose (struct numeric_node *node, const struct numeric_worker *worker, struct choice *choice) {
@@ -246,7 +249,7 @@ static void improve (struct numeric_node *node, struct numeric_worker *worker, c
   node->upper = value;
   node->found = 1;
   if (node->root)
-    numeric_offer (worker, tree);
+    numeric_offer_found (worker, tree, value);
 }
 
 /* Solves one cut without holding the lock, and records the results. */
@@ -301,7 +304,7 @@ static void pause_to_climb (struct numeric_node *node, struct numeric_worker *wo
   struct numeric_tree tree = {0};
   if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
-      numeric_offer (worker, &tree);
+      numeric_offer_found (worker, &tree, climb->bound);
       if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
         numeric_stop_search (solver, TREEML_MEMORY);
       node->upper = climb->bound;
@@ -429,7 +432,7 @@ static void work_together (struct numeric_node *node, struct numeric_worker *wor
 static void bound_unsupported (struct numeric_node *node) {
   const treeml_numeric *solver = node->solver;
   const int64_t price = solver->options.leaf_price, rows = node->set->rows;
-  for (int32_t f = 0; solver->options.support > 1 && f < solver->columns; f++) {
+  for (int32_t f = 0; numeric_needs_support (solver) && f < solver->columns; f++) {
     const struct numeric_column *column = &node->column[f];
     const int32_t *order = node->set->order[f], *rank = solver->rank[f], last = column->cuts - 1;
     if (rank[order[0]] == rank[order[rows - 1]])

@@ -286,6 +286,14 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
   numeric_tree_release (&solver->arena, &copy);
 }
 
+void numeric_offer_found (struct numeric_worker *worker, const struct numeric_tree *tree, int64_t value) {
+  treeml_numeric *solver = worker->solver;
+  numeric_offer (worker, tree);
+  lock_take (&solver->best_lock);
+  solver->claimed = value < solver->claimed ? value : solver->claimed;
+  lock_leave (&solver->best_lock);
+}
+
 /* The narrowest cells that hold every code and every sum that a sweep computes. */
 static int cell_width (const treeml_numeric *solver) {
   int64_t levels = 1;
@@ -376,6 +384,13 @@ static int64_t leaves_of_search (const treeml_numeric *solver, int64_t depth) {
   return solver->leaves;
 }
 
+/* No tree up to this depth is better than the best one, and deeper ones cost at least their leaves. */
+static void raise_by_prices (treeml_numeric *solver, int64_t depth) {
+  const int64_t best = atomic_load (&solver->best_value), most = best < solver->upper ? best : solver->upper;
+  const int64_t deeper = numeric_deeper_price (solver->options.leaf_price, depth);
+  numeric_raise_bound (solver, most < deeper ? most : deeper);
+}
+
 /* Raises the bound for a while between the first trees, if that need not start again later. */
 static void climb_early (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
@@ -410,9 +425,10 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    if (ended && solver->options.leaf_price)
+    if (ended && solver->options.leaf_price) {
       solver->known = depth;
-    else
+      raise_by_prices (solver, depth);
+    } else
       try_greedy (worker, set, &tree, 0, &deeper);
     if (!numeric_stopping (solver))
       climb_early (worker, set);
@@ -442,7 +458,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
       try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
+        !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);
@@ -505,6 +522,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->stopping, 0);
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
+  solver->claimed = NUMERIC_NONE;
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
   solver->known = 0;
@@ -516,6 +534,12 @@ static void begin_solve (treeml_numeric *solver, double began) {
 static void end_solve (treeml_numeric *solver) {
   atomic_store (&solver->arena.until_failure, 0);
   solver->arena.limit = SIZE_MAX;
+}
+
+/* Whether every value that the search pruned by is that of a tree, up to rounding. */
+static int has_its_trees (const treeml_numeric *solver) {
+  const int64_t best = atomic_load (&solver->best_value), known = best < solver->upper ? best : solver->upper;
+  return solver->claimed >= known || known - solver->claimed <= treeml_numeric_slack (solver);
 }
 
 /* Status, reason to stop, and bound after a search. */
@@ -591,6 +615,9 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   end_solve (solver);
   if (solver->status == TREEML_UNKNOWN && solver->stop == TREEML_MEMORY)
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "the memory limit is too low for the search");
+  if (!atomic_load (&solver->stopping) && !has_its_trees (solver))
+    return numeric_fail (solver, TREEML_INTERNAL, "internal error: the tree found costs %lld, not %lld",
+                         (long long) treeml_numeric_value (solver), (long long) (solver->claimed + solver->base));
   return TREEML_OK;
 }
 

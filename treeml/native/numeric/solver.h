@@ -72,6 +72,7 @@ struct treeml_numeric {
   int32_t *group;     /* for each given column: columns of one group are paid for once on a path; NULL without fees */
   int64_t *fee;       /* for each given column: what a row pays, times its count, for the first test of the group */
   int64_t *count;     /* how many rows each row represents, or NULL */
+  int has_zero;       /* whether a count is 0 */
   int64_t total_count;
 
   enum numeric_goal goal;
@@ -105,6 +106,7 @@ struct treeml_numeric {
   int decided;           /* whether the best tree is known to be optimal before all cuts are closed */
   int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
+  int64_t claimed;       /* the value of the best tree of the whole problem that the search believes to have found */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
   atomic_int interrupted;
@@ -125,6 +127,11 @@ void numeric_stop_search (treeml_numeric *, int why);
 int numeric_resume (treeml_numeric *);
 static inline int numeric_stopping (treeml_numeric *solver) {
   return atomic_load_explicit (&solver->stopping, memory_order_relaxed);
+}
+
+/* Whether a leaf with rows can have fewer than the support. */
+static inline int numeric_needs_support (const treeml_numeric *solver) {
+  return solver->options.support > 1 || solver->has_zero;
 }
 
 /* The groups that are tested above a node. */
@@ -266,6 +273,8 @@ int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth
                     const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
+/* The same for a tree of the search, which prunes by this value from now on: without such a tree nothing is proved. */
+void numeric_offer_found (struct numeric_worker *, const struct numeric_tree *, int64_t value);
 void numeric_release_data (treeml_numeric *);
 void numeric_release_columns (treeml_numeric *);
 /* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
