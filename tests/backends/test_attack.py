@@ -32,6 +32,7 @@ from treeml.testing.attack import (
     variants,
     worlds,
 )
+from treeml.testing.planted_worlds import planted_world
 from treeml.testing.random_worlds import CELLS, forest_world, large_world, random_world
 from treeml.testing.truth import Truth, truth
 from treeml.testing.worlds import (
@@ -153,7 +154,7 @@ def test_every_goal_meets_every_requirement() -> None:
 
 
 def test_worlds_repeat() -> None:
-    for make in (large_world, forest_world):
+    for make in (large_world, forest_world, planted_world):
         one, other = (make(Random(3)) for _ in range(2))
         assert (one.text(), one.table()) == (other.text(), other.table())
 
@@ -180,6 +181,36 @@ DEPTH_1 = replace(XOR, requirements=(asked("depth", "<=", "1"),))
 def test_a_claim_against_the_truth(claim: AttackClaim, reason: str | None) -> None:
     found = [fault.reason for fault in faults(DEPTH_1, [claim], Truth((Fraction(2),)))]
     assert found == ([] if reason is None else [f"x within 0 s {reason}"])
+
+
+PLANTED = replace(DEPTH_1, has_planted=True, planted=("2",))
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        (AttackClaim("x", "solved", "optimal", (Fraction(3),)), "says optimal with 3, and there is a tree with 2"),
+        (AttackClaim("x", "solved", "infeasible"), "says infeasible, and there is a tree with 2"),
+        (AttackClaim("x", "solved", "unknown", None, bound=2.5), "says bound 2.5, and there is a tree with 2"),
+        (AttackClaim("x", "solved", "optimal", (Fraction(1),)), None),
+        (AttackClaim("x", "solved", "feasible", (Fraction(3),), bound=2.0), None),
+    ],
+)
+def test_a_claim_against_the_planted_tree(claim: AttackClaim, reason: str | None) -> None:
+    found = [fault.reason for fault in faults(PLANTED, [claim], None)]
+    assert found == ([] if reason is None else [f"x within 0 s {reason}"])
+    assert not PLANTED.without_row(0).has_planted
+
+
+def test_planted_trees_are_drawn_and_solved() -> None:
+    assert sum(world.has_planted for world, _ in zip(worlds(3), range(40), strict=False)) > 2
+    for number in range(8):
+        world = planted_world(Random(number))
+        names = [name for name, _ in runs_of(world, Random(1), ())]
+        assert {"", "native(kernel = numeric)", "native(kernel = binary)"} <= set(names)
+        claim = claim_of(world.text(), world.table(), "", 60.0)
+        assert claim.kind in ("solved", "refused", "rejected"), claim.said
+        assert list(faults(world, [claim], None)) == []
 
 
 def test_runs_against_each_other() -> None:

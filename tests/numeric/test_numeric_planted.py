@@ -27,8 +27,6 @@ CHOICES = {
 
 def solver_of(case: PlantedCase) -> NumericSolver:
     solver = NumericSolver(np.array(case.rows.columns, dtype=np.int32), np.array(case.count))
-    if case.fees:
-        solver.fees(np.arange(len(case.fees), dtype=np.int32), np.array(case.fees))
     weight = np.array(case.weight)
     if case.kind == LABELS:
         solver.labels(np.array(case.rows.label), case.rows.classes, weight)
@@ -38,6 +36,9 @@ def solver_of(case: PlantedCase) -> NumericSolver:
         solver.quantile(np.array(case.target), weight, *case.rates)
     else:
         solver.targets(np.array(case.target), weight, float(case.price))
+    if case.fees:
+        fees = [int(fee * solver.unit) for fee in case.fees]
+        solver.fees(np.arange(len(fees), dtype=np.int32), np.array(fees))
     return solver
 
 
@@ -63,8 +64,6 @@ def check(case: PlantedCase, best: Fraction | None, options: dict[str, int]) -> 
 def check_seeds(seeds: range) -> None:
     for seed in seeds:
         case = planted_case(Random(seed))
-        if case.kind == SQUARED and case.fees:
-            continue  # fees are in units of the value, which are known only after the targets
         best, random = case.best(), Random(seed + 10**6)
         for _ in range(4):
             options = {name: random.choice(values) for name, values in CHOICES.items()}
@@ -93,6 +92,13 @@ def test_rows_that_count_for_nothing_are_no_leaf_of_their_own() -> None:
         solver.set(depth=2, **options)
         found = solver.solve()
         assert (found.status, found.value, found.bound) == ("optimal", 1, 1)
+
+
+def test_columns_of_a_group_have_one_fee() -> None:
+    solver = NumericSolver(np.array([[0, 1], [1, 0], [0, 1]], dtype=np.int32))
+    with pytest.raises(ValueError, match="columns of one group have different fees"):
+        solver.fees(np.array([4, 2, 4]), np.array([1, 1, 2]))
+    solver.fees(np.array([4, 2, 4]), np.array([1, 3, 1]))
 
 
 def test_stopped_searches_claim_no_more_than_the_optimum() -> None:

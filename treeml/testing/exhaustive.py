@@ -77,3 +77,63 @@ def threshold_tests(columns: Sequence[Sequence[int]]) -> list[tuple[frozenset[in
         for number, values in enumerate(columns)
         for cut in sorted(set(values))[:-1]
     ]
+
+
+Vector = tuple[int, ...]  # the cost of a tree, its bounded sums, and its number of leaves
+
+
+@dataclass
+class ExhaustiveSums:
+    """What all trees cost and add up to. `values[j][row][k]` is what predicting class k adds to sum j; sum 0 is the
+    cost, and a leaf adds `price` to it. None if there are more than `most` results."""
+
+    tests: Sequence[frozenset[int]]
+    values: Sequence[Sequence[Sequence[int]]]
+    count: Sequence[int]
+    support: int = 1
+    price: int = 0
+    most: int = 60_000
+    _known: dict[tuple[frozenset[int], int], set[Vector] | None] = field(default_factory=dict)
+
+    def best(
+        self, depth: int, leaves: int | None, low: Sequence[int | None], high: Sequence[int | None]
+    ) -> tuple[bool, int | None]:
+        """Whether all trees were examined, and the least cost of those within the limits; None if there are none."""
+        found = self._all(frozenset(range(len(self.count))), depth)
+        if found is None:
+            return False, None
+        costs = [
+            vector[0]
+            for vector in found
+            if (leaves is None or vector[-1] <= leaves)
+            and all(
+                (least is None or total >= least) and (largest is None or total <= largest)
+                for total, least, largest in zip(vector[1:-1], low, high, strict=True)
+            )
+        ]
+        return True, min(costs, default=None)
+
+    def _leaves(self, rows: frozenset[int]) -> set[Vector]:
+        if sum(self.count[row] for row in rows) < self.support:
+            return set()
+        classes = range(len(self.values[0][0]))
+        sums = [[sum(values[row][own] for row in rows) for values in self.values] for own in classes]
+        return {(own[0] + self.price, *own[1:], 1) for own in sums}
+
+    def _all(self, rows: frozenset[int], depth: int) -> set[Vector] | None:
+        key = (rows, depth)
+        if key in self._known:
+            return self._known[key]
+        found: set[Vector] | None = self._leaves(rows)
+        for test in self.tests if depth else ():
+            yes, no = rows & test, rows - test
+            if found is None or not yes or not no:
+                continue
+            one, other = self._all(yes, depth - 1), self._all(no, depth - 1)
+            if one is None or other is None or len(one) * len(other) > 5 * self.most:
+                found = None
+                break
+            found |= {tuple(map(sum, zip(a, b, strict=True))) for a in one for b in other}
+            found = found if len(found) <= self.most else None
+        self._known[key] = found
+        return found

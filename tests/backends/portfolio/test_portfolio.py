@@ -25,8 +25,8 @@ from treeml.backends.portfolio.improving import improve_while
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.evaluate import evaluate_goals, is_answer
-from treeml.problem.problem import Problem
-from treeml.problem.terms import Depth, Purity
+from treeml.problem.problem import Goal, Problem
+from treeml.problem.terms import Depth, Leaves, Purity, Sum
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving import long_run
 from treeml.solving.choice import lower
@@ -49,6 +49,14 @@ def exact(problem: Problem) -> Answer | None:
 def native(problem: Problem) -> Plan | None:
     planned = plan(problem, registry.get("native"))
     return planned if isinstance(planned, Plan) else None
+
+
+def test_leaves_that_pay_are_left_to_the_exact_search() -> None:
+    """A search for trees takes no negative price of a leaf, whatever the back-end beside it takes."""
+    cost = errors(ACTUAL, 2)
+    for price, takes in ((Fraction(1, 2), True), (Fraction(-1, 2), False)):
+        goal = Goal(Sum(((Fraction(1), cost), (price, Leaves()))))
+        assert multipliers.takes(binary(ROWS, 2, (goal,), (bound(Depth(), "<=", 2),))) is takes
 
 
 def worked(problem: Problem) -> Companion:

@@ -151,9 +151,10 @@ def _surrogate(problem: Problem, at: Fraction | None = None) -> CoupledTask | No
         elif any(goal.sum.kinds() - {"Predicted", "Leaves"} for goal in goals):
             return None
     try:
-        return read_coupled(problem.asking(goals, problem.bounds))
+        task = read_coupled(problem.asking(goals, problem.bounds))
     except OverflowError:
         return None
+    return None if task.objective.price < 0 else task  # a search for trees takes prices of leaves that are not negative
 
 
 def _first_prices(task: CoupledTask) -> NDArray[np.float64]:

@@ -56,8 +56,10 @@ static int relax (struct numeric_worker *worker, struct numeric_set *set, int64_
   }
   raise_bound (worker, climb, bound);
   climb->final = bound < target;
+  if (!climb->final)
+    return 0;
   worker->allowance = 0; /* the tree takes little time */
-  return climb->final && numeric_relaxed_tree (worker, worker->relaxation, set, depth, tree);
+  return numeric_relaxed_tree (worker, worker->relaxation, set, depth, tree);
 }
 
 /* Searches for a tree below a target. Returns whether `tree` is optimal. */

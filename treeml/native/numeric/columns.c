@@ -4,6 +4,7 @@
 #include "numeric/columns.h"
 #include "common/bits.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void numeric_release_columns (treeml_numeric *solver) {
@@ -249,6 +250,33 @@ int treeml_numeric_counts (treeml_numeric *solver, const int64_t *count) {
   return TREEML_OK;
 }
 
+struct grouped {
+  int32_t group;
+  int64_t fee;
+};
+
+static int compare_groups (const void *one, const void *other) {
+  const struct grouped *a = one, *b = other;
+  return a->group < b->group ? -1 : a->group > b->group;
+}
+
+/* Whether all columns of a group have one fee: otherwise a path could be made cheaper by a test that splits nothing. -1
+   if out of memory. */
+static int fees_agree (treeml_numeric *solver, const int32_t *group, const int64_t *fee) {
+  const size_t given = (size_t) solver->given;
+  struct grouped *pairs = arena_reserve (&solver->arena, given + 1, sizeof *pairs);
+  if (!pairs)
+    return -1;
+  for (size_t i = 0; i < given; i++)
+    pairs[i] = (struct grouped) {group[i], fee[i]};
+  qsort (pairs, given, sizeof *pairs, compare_groups);
+  int agree = 1;
+  for (size_t i = 1; i < given; i++)
+    agree &= pairs[i].group != pairs[i - 1].group || pairs[i].fee == pairs[i - 1].fee;
+  arena_release (&solver->arena, pairs);
+  return agree;
+}
+
 int treeml_numeric_fees (treeml_numeric *solver, const int32_t *group, const int64_t *fee) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;
@@ -258,9 +286,12 @@ int treeml_numeric_fees (treeml_numeric *solver, const int32_t *group, const int
   for (size_t i = 0; i < given; i++)
     if (fee[i] < 0 || fee[i] > INT64_MAX / 16 / (solver->total_count + 1))
       return numeric_fail (solver, TREEML_OVERFLOW, "a fee must not be negative, and not exceed 2^59 for all rows");
+  const int agree = fees_agree (solver, group, fee);
+  if (!agree)
+    return numeric_fail (solver, TREEML_BAD_ARGUMENT, "columns of one group have different fees");
   solver->group = arena_allocate (&solver->arena, given, sizeof *group);
   solver->fee = arena_allocate (&solver->arena, given, sizeof *fee);
-  if (!solver->group || !solver->fee)
+  if (agree < 0 || !solver->group || !solver->fee)
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for fees");
   memcpy (solver->group, group, given * sizeof *group);
   memcpy (solver->fee, fee, given * sizeof *fee);

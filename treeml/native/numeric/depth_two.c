@@ -379,7 +379,7 @@ static void report (struct numeric_bisection *search) {
     return;
   struct numeric_tree tree = {0};
   if (numeric_depth_two_tree (search->worker, search->part, search->leaves, search->found, &tree))
-    numeric_offer (search->worker, &tree);
+    numeric_offer_found (search->worker, &tree, search->upper);
   else
     numeric_stop_search (search->solver, TREEML_MEMORY);
   numeric_tree_release (&search->solver->arena, &tree);
@@ -417,9 +417,10 @@ static void bisect (struct numeric_bisection *search) {
   struct numeric_child *child = search->child;
   const int together = child->blocks == solver->columns;
   int64_t done = 0;
+  int32_t f = 0;
   int fine = 1;
   child->queued = 0;
-  for (int32_t f = 0; fine && f < solver->columns && !numeric_stopping (solver); f++) {
+  for (; fine && f < solver->columns && !numeric_stopping (solver); f++) {
     int64_t low, high;
     supported (search, f, &low, &high);
     numeric_child_worths (search->worker, f);
@@ -433,7 +434,7 @@ static void bisect (struct numeric_bisection *search) {
   if (!numeric_stopping (solver))
     return;
   /* Open intervals may hold anything above their bound, and columns that were not started anything at all. */
-  int64_t open = fine && together ? search->lowest : 0;
+  int64_t open = fine && together && f == solver->columns ? search->lowest : 0;
   for (int64_t i = done > 0 ? done - 1 : 0; i < child->queued; i++)
     open = numeric_least (open, numeric_least_between (search, &child->queue[i]));
   search->lowest = numeric_least (search->lowest, open);

@@ -48,8 +48,8 @@ TREEML_PUBLIC int treeml_numeric_beside (treeml_numeric *, int32_t column, int32
 /* How many of the user's rows each row represents; 1 without this call, or with NULL. */
 TREEML_PUBLIC int treeml_numeric_counts (treeml_numeric *, const int64_t *count);
 
-/* What a row pays, times its count, if a column is tested on its path: once for all columns of a group. To be called
-   after the columns and before anything that ranks them. */
+/* What a row pays, times its count, if a column is tested on its path: once for all columns of a group, which have the
+   same fee. To be called after the columns and before anything that ranks them. */
 TREEML_PUBLIC int treeml_numeric_fees (treeml_numeric *, const int32_t *group, const int64_t *fee);
 
 /* Numbers and labels at once: a matrix, row after row, and the class of every row, any number. What was found: the

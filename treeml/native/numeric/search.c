@@ -249,7 +249,7 @@ static void improve (struct numeric_node *node, struct numeric_worker *worker, c
   node->upper = value;
   node->found = 1;
   if (node->root)
-    numeric_offer (worker, tree);
+    numeric_offer_found (worker, tree, value);
 }
 
 /* Solves one cut without holding the lock, and records the results. */
@@ -300,11 +300,11 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
 static void pause_to_climb (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
-  struct numeric_climb *climb = &node->climb;
+  struct numeric_climb *climb = &worker->climb;
   struct numeric_tree tree = {0};
   if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
-      numeric_offer (worker, &tree);
+      numeric_offer_found (worker, &tree, climb->bound);
       if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
         numeric_stop_search (solver, TREEML_MEMORY);
       node->upper = climb->bound;
@@ -486,7 +486,6 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
                               .beyond =
                                   task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
                               .all_leaves = leaves,
-                              .climb = {.effort = solver->options.climb / 16 + 1},
                               .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {

@@ -1,5 +1,6 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
+#include "numeric/climb.h"
 #include "numeric/relax.h"
 #include "simd/select.h"
 
@@ -244,6 +245,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
                      ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
                      : NULL;
   worker->slack = solver->options.slack;
+  worker->climb = (struct numeric_climb) {.effort = solver->options.climb / 16 + 1};
   worker->quantile.up = solver->up;
   worker->quantile.down = solver->down;
   if (solver->goal == numeric_goal_quantile &&
@@ -282,6 +284,14 @@ void numeric_offer (struct numeric_worker *worker, const struct numeric_tree *tr
   }
   lock_leave (&solver->best_lock);
   numeric_tree_release (&solver->arena, &copy);
+}
+
+void numeric_offer_found (struct numeric_worker *worker, const struct numeric_tree *tree, int64_t value) {
+  treeml_numeric *solver = worker->solver;
+  numeric_offer (worker, tree);
+  lock_take (&solver->best_lock);
+  solver->claimed = value < solver->claimed ? value : solver->claimed;
+  lock_leave (&solver->best_lock);
 }
 
 /* The narrowest cells that hold every code and every sum that a sweep computes. */
@@ -381,12 +391,28 @@ static void raise_by_prices (treeml_numeric *solver, int64_t depth) {
   numeric_raise_bound (solver, most < deeper ? most : deeper);
 }
 
+/* Raises the bound for a while between the first trees, if that need not start again later. */
+static void climb_early (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  const int64_t best = atomic_load (&solver->best_value), upper = best < solver->upper ? best : solver->upper;
+  const int64_t leaves = leaves_of_search (solver, solver->depth);
+  struct numeric_tree tree = {0};
+  if (solver->depth <= 3 || !solver->options.climb || !numeric_relaxation_fits (solver, solver->depth, leaves))
+    return;
+  solver->decided = numeric_climb (worker, set, solver->depth, leaves, upper, &worker->climb, &tree);
+  if (solver->decided && tree.nodes)
+    numeric_offer (worker, &tree);
+  worker->climb.effort *= 2;
+  numeric_tree_release (&solver->arena, &tree);
+}
+
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
    last two of a path. The limit is an amount of work and not time, so that the same data always give the same tree. */
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
-  for (int64_t depth = 3; !numeric_stopping (solver); depth++) {
+  climb_early (worker, set);
+  for (int64_t depth = 3; !numeric_stopping (solver) && !solver->decided; depth++) {
     const int64_t best = atomic_load (&solver->best_value);
     if (depth >= numeric_useful_depth (solver, solver->depth, best))
       break;
@@ -404,6 +430,8 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
       raise_by_prices (solver, depth);
     } else
       try_greedy (worker, set, &tree, 0, &deeper);
+    if (!numeric_stopping (solver))
+      climb_early (worker, set);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -494,9 +522,11 @@ static void begin_solve (treeml_numeric *solver, double began) {
   atomic_store (&solver->stopping, 0);
   atomic_store (&solver->best_value, NUMERIC_NONE);
   atomic_store (&solver->bound, 0);
+  solver->claimed = NUMERIC_NONE;
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
   solver->known = 0;
+  solver->decided = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }
@@ -504,6 +534,12 @@ static void begin_solve (treeml_numeric *solver, double began) {
 static void end_solve (treeml_numeric *solver) {
   atomic_store (&solver->arena.until_failure, 0);
   solver->arena.limit = SIZE_MAX;
+}
+
+/* Whether every value that the search pruned by is that of a tree, up to rounding. */
+static int has_its_trees (const treeml_numeric *solver) {
+  const int64_t best = atomic_load (&solver->best_value), known = best < solver->upper ? best : solver->upper;
+  return solver->claimed >= known || known - solver->claimed <= treeml_numeric_slack (solver);
 }
 
 /* Status, reason to stop, and bound after a search. */
@@ -531,7 +567,7 @@ static double search_columns (treeml_numeric *solver, struct numeric_worker *wor
   } else
     numeric_stop_search (solver, TREEML_MEMORY);
   const double built = clock_seconds ();
-  if (!numeric_stopping (solver))
+  if (!numeric_stopping (solver) && !solver->decided)
     search_all (worker, &set);
   numeric_child_destroy (solver, worker->child);
   numeric_set_release (solver, &set);
@@ -579,6 +615,9 @@ int treeml_numeric_solve (treeml_numeric *solver) {
   end_solve (solver);
   if (solver->status == TREEML_UNKNOWN && solver->stop == TREEML_MEMORY)
     return numeric_fail (solver, TREEML_OUT_OF_MEMORY, "the memory limit is too low for the search");
+  if (!atomic_load (&solver->stopping) && !has_its_trees (solver))
+    return numeric_fail (solver, TREEML_INTERNAL, "internal error: the tree found costs %lld, not %lld",
+                         (long long) treeml_numeric_value (solver), (long long) (solver->claimed + solver->base));
   return TREEML_OK;
 }
 

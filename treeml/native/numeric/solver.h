@@ -103,8 +103,10 @@ struct treeml_numeric {
   const struct numeric_kernel *kernel;
   int64_t depth, leaves;
   int any_leaves;        /* whether rows and depth limit the leaves enough */
+  int decided;           /* whether the best tree is known to be optimal before all cuts are closed */
   int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
+  int64_t claimed;       /* the value of the best tree of the whole problem that the search believes to have found */
   double began, deadline, next_watch;
   atomic_int stopping; /* 1 + enum treeml_stop, or 0 */
   atomic_int interrupted;
@@ -271,6 +273,8 @@ int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth
                     const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
 void numeric_offer (struct numeric_worker *, const struct numeric_tree *);
+/* The same for a tree of the search, which prunes by this value from now on: without such a tree nothing is proved. */
+void numeric_offer_found (struct numeric_worker *, const struct numeric_tree *, int64_t value);
 void numeric_release_data (treeml_numeric *);
 void numeric_release_columns (treeml_numeric *);
 /* Sorts the columns that are not sorted yet, or only some of them if a search is stopping. Returns 0 if out of
@@ -280,7 +284,17 @@ void numeric_raise_bound (treeml_numeric *, int64_t bound);
 /* Offers the tree that the caller proposed, if there is one. */
 void numeric_take_proposal (struct numeric_worker *);
 
+/* How far the lower bound has been raised, see climb.h. */
+struct numeric_climb {
+  int64_t effort; /* in polls, as numeric_worker.allowance */
+  int64_t bound;  /* no tree is better */
+  int64_t hard;   /* the last target that took too much effort, or 0 */
+  int tries;      /* how often it did */
+  int final;      /* whether relaxed splits cannot raise the bound any further */
+};
+
 struct numeric_child;
+struct numeric_relaxation;
 struct numeric_worker {
   treeml_numeric *solver;
   struct statistics statistics;
@@ -290,6 +304,7 @@ struct numeric_worker {
   int64_t slack;     /* as the option */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
+  struct numeric_climb climb;
   struct numeric_relaxation *relaxation; /* what is known about relaxed splits, or NULL */
   int64_t *sums;                         /* memory for sums of every plane */
   int32_t *row;                          /* memory for every row */
