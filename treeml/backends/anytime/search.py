@@ -107,11 +107,9 @@ class Anytime:
         if self.ended:
             yield first
             return
-        yield self.borrowed()
         yield self.looking(everybody)
         ranks = iter(self.splits.propose(everybody)[1:])
         while True:
-            yield self.borrowed()
             other = next(ranks, None)
             if other is not None:
                 yield self.split(everybody, int(self.height), self.kernel.most_leaves, other.test, 0.0)
@@ -168,8 +166,12 @@ class Anytime:
         self.keep(root)
         stale = 0
         while not self.ended:
+            other = self.borrowed()
+            if other is not None:
+                root, stale = other, 0
+                self.keep(root)
             choices = [(path, branch) for path, branch in upper_branches(root, EXACT) if not self.is_done(branch)]
-            if not choices or stale > STALE * len(choices) or self.heard() is not self.taken:
+            if not choices or stale > STALE * len(choices):
                 return
             path, branch = choices[int(self.random.integers(len(choices)))]
             new = self.move(root, branch)

@@ -28,6 +28,9 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
                     beside = "beside a requirement that couples the leaves"
                     yield Refusal(feature, f"native does not minimize {words} {beside}")
                     return
+    if not problem.classes:
+        yield Refusal("a limit on the costs of tests", "the coupled search of native needs classes to predict")
+        return
     found = list(condition_refusals(problem))
     if found:
         yield from found
