@@ -3,9 +3,10 @@
 `python -m benchmarks.coupled --data-dir DIR --pystreed PYTHON`. DIR holds adult, compas, german-credit, student-mat and
 student-por as binary CSV with a header: the label first and the sensitive group second, in compas the label last.
 `--pystreed` names a Python that has pystreed; without it only our times are printed. Times are those of the whole call
-`model.solve` from a frame to a verified result, and of the whole `fit` there, each with one thread in its own process,
-in seconds of the processor, so that other work on the machine matters less. Very short calls are repeated for a quarter
-of a second, and the fastest counts. Ratios refer to the whole calls.
+`model.solve` from a frame to a verified result, and of the whole `fit` there, each with one thread, in seconds of the
+processor, so that other work on the machine matters less. Each side is one process that takes the cases in turn; one
+that does not end in time is replaced. Very short calls are repeated for a quarter of a second, and the fastest counts;
+`--rounds` lets both sides take turns. Ratios refer to the whole calls.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import queue
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -60,21 +65,27 @@ def cases(depths: list[int], sets: list[str]) -> Iterator[FairCase]:
 
 def main() -> None:
     options = arguments()
-    if options.one:
-        print(json.dumps(measure(options)))
+    if options.serve:
+        for asked in sys.stdin:
+            print("\n" + json.dumps(measure(options, FairCase(**json.loads(asked)))), flush=True)
         return
     print(f"{'case':40}{'ours, s':>12}{'errors':>9}{'pystreed, s':>14}{'errors':>9}{'ratio':>9}")
     ratios: dict[int, list[float]] = {}
-    for case in cases(options.depth, options.sets):
-        has_peer = bool(options.pystreed and case.peer_task)
-        ours, theirs = run_ours(options, case), run_peer(options, case) if has_peer else None
-        for _ in range(1, options.rounds):
-            ours = faster(ours, run_ours(options, case))
-            theirs = None if theirs is None else faster(theirs, run_peer(options, case))
-        print(line(case, ours, theirs), flush=True)
-        if theirs is not None and ours["proved"]:
-            # A peer that ran out of time needs at least that much: the ratio is then a lower bound.
-            ratios.setdefault(case.depth, []).append(theirs["seconds"] / ours["seconds"])
+    with tempfile.TemporaryDirectory() as folder:
+        ours_side, peer_side = Ours(options), Peer(options, Path(folder)) if options.pystreed else None
+        for case in cases(options.depth, options.sets):
+            peer = peer_side if case.peer_task else None
+            ours, theirs = ours_side.run(case), peer.run(case) if peer else None
+            for _ in range(1, options.rounds):
+                ours = faster(ours, ours_side.run(case))
+                theirs = faster(theirs, peer.run(case)) if peer and theirs else None
+            print(line(case, ours, theirs), flush=True)
+            if theirs is not None and ours["proved"]:
+                # A peer that ran out of time needs at least that much: the ratio is then a lower bound.
+                ratios.setdefault(case.depth, []).append(theirs["seconds"] / ours["seconds"])
+        for side in (ours_side, peer_side):
+            if side is not None:
+                side.end()
     for depth, each in ratios.items():
         mean = math.exp(sum(map(math.log, each)) / len(each))
         print(f"depth {depth}, {len(each)} cases beside pystreed: geometric mean {mean:.1f}, minimum {min(each):.1f}")
@@ -93,7 +104,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pystreed", metavar="PYTHON", help="a Python interpreter that has pystreed")
     parser.add_argument("--rounds", type=int, default=1, help="runs of both sides in turn, of which the fastest counts")
     parser.add_argument("--within", type=float, default=60, help="seconds for each call")
-    parser.add_argument("--one", nargs=4, metavar=("SET", "DEPTH", "KINDS", "LIMIT"), help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -114,35 +125,82 @@ def _seconds(result: dict[str, Any]) -> str:
 LOST = {"seconds": math.inf, "errors": -1, "proved": False}
 
 
-def run_ours(options: argparse.Namespace, case: FairCase) -> dict[str, Any]:
-    command = [sys.executable, "-m", "benchmarks.coupled", "--data-dir", str(options.data_dir)]
-    command += ["--backend", options.backend, "--within", str(options.within)]
-    command += ["--one", case.name, str(case.depth), "+".join(case.kinds), case.limit]
-    return _child(command, options.within)
+class Side:
+    """A process that answers one case after the other: a line of JSON for each line of JSON."""
+
+    def __init__(self, command: list[str], within: float) -> None:
+        self.command, self.patience = command, 2 * within + 60
+        self.process: subprocess.Popen[str] | None = None
+        self.lines: queue.Queue[str] = queue.Queue()
+
+    def ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer, or a lost run; some searches end long after their time limit."""
+        process = self.process or self.begin()
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(question) + "\n")
+        process.stdin.flush()
+        while True:
+            try:
+                said = self.lines.get(timeout=self.patience)
+            except queue.Empty:
+                self.end()
+                return {**LOST, "seconds": self.patience}
+            if not said:  # it died, and has said why
+                self.end()
+                return dict(LOST)
+            if said.startswith("{"):
+                return dict(json.loads(said))
+
+    def begin(self) -> subprocess.Popen[str]:
+        quiet = {
+            **os.environ,
+            "OPENBLAS_NUM_THREADS": "1",
+        }  # idle threads of numpy would count as time of the processor
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        self.process = process = subprocess.Popen(self.command, text=True, env=quiet, **pipes)
+        self.lines = lines = queue.Queue()
+
+        def read() -> None:
+            assert process.stdout is not None
+            for each in process.stdout:
+                lines.put(each)
+            lines.put("")
+
+        threading.Thread(target=read, daemon=True).start()
+        return process
+
+    def end(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
 
 
-def run_peer(options: argparse.Namespace, case: FairCase) -> dict[str, Any]:
-    label, group, rest, _ = table_of(options.data_dir, case.name)
-    with tempfile.TemporaryDirectory() as place:
-        rows = Path(place) / "rows.csv"
-        np.savetxt(rows, np.column_stack([label, group, rest]), fmt="%d", delimiter=",")
-        child = Path(__file__).with_name("pystreed_child.py")
-        asked = [str(case.peer_task), case.limit, str(case.depth), str(options.within)]
-        return _child([options.pystreed, str(child), str(rows), *asked], options.within)
+class Ours(Side):
+    def __init__(self, options: argparse.Namespace) -> None:
+        command = [sys.executable, "-m", "benchmarks.coupled", "--serve", "--data-dir", str(options.data_dir)]
+        command += ["--backend", options.backend, "--within", str(options.within)]
+        super().__init__(command, options.within)
+
+    def run(self, case: FairCase) -> dict[str, Any]:
+        return self.ask({"name": case.name, "depth": case.depth, "kinds": case.kinds, "limit": case.limit})
 
 
-def _child(command: list[str], within: float) -> dict[str, Any]:
-    """The output of one process, or a lost run; some searches end long after their time limit."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=2 * within + 60, check=False)
-    except subprocess.TimeoutExpired:
-        return {**LOST, "seconds": 2 * within + 60}
-    if done.returncode:
-        print(done.stderr[-500:], file=sys.stderr)
-        return dict(LOST)
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+class Peer(Side):
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        super().__init__([options.pystreed, str(Path(__file__).with_name("pystreed_child.py"))], options.within)
+        self.options, self.folder = options, folder
+
+    def run(self, case: FairCase) -> dict[str, Any]:
+        path = self.folder / f"{case.name}.csv"
+        if not path.exists():
+            label, group, rest, _ = table_of(self.options.data_dir, case.name)
+            np.savetxt(path, np.column_stack([label, group, rest]), fmt="%d", delimiter=",")
+        question = {"path": str(path), "task": case.peer_task, "limit": case.limit, "depth": case.depth}
+        return self.ask({**question, "seconds": self.options.within})
 
 
+@lru_cache(maxsize=8)
 def table_of(folder: Path, name: str) -> tuple[Any, Any, Any, list[str]]:
     """Label, group, the other columns, and the names of these."""
     path = folder / f"{name}.csv"
@@ -153,17 +211,21 @@ def table_of(folder: Path, name: str) -> tuple[Any, Any, Any, list[str]]:
     return rows[:, label], rows[:, group], rows[:, others], [names[place] for place in others]
 
 
-def measure(options: argparse.Namespace) -> dict[str, Any]:
-    """Our whole call on one case, in this process."""
+@lru_cache(maxsize=8)
+def frame_of(folder: Path, name: str) -> Any:
     import polars
 
+    label, group, rest, names = table_of(folder, name)
+    return polars.DataFrame({"label": label, "group": group, **dict(zip(names, rest.T, strict=True))})
+
+
+def measure(options: argparse.Namespace, case: FairCase) -> dict[str, Any]:
+    """Our whole call on one case, in this process."""
     import treeml as tml
 
-    name, depth, kinds, limit = options.one
-    label, group, rest, names = table_of(options.data_dir, name)
-    frame = polars.DataFrame({"label": label, "group": group, **dict(zip(names, rest.T, strict=True))})
-    model = tml.parse(text_of(int(depth), kinds.split("+"), limit, options))
-    tml.parse(text_of(0, kinds.split("+"), limit, options)).solve(frame)  # imports are not timed
+    frame = frame_of(options.data_dir, case.name)
+    model = tml.parse(text_of(case.depth, case.kinds, case.limit, options))
+    tml.parse(text_of(0, case.kinds, case.limit, options)).solve(frame)  # imports are not timed
     best, spent, result = math.inf, 0.0, None
     while result is None or (best < 5 and spent < WHILE):
         began = process_time()
@@ -175,7 +237,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {"seconds": best, "errors": errors, "proved": proved}
 
 
-def text_of(depth: int, kinds: list[str], limit: str, options: argparse.Namespace) -> str:
+def text_of(depth: int, kinds: Sequence[str], limit: str, options: argparse.Namespace) -> str:
     required = {
         "parity": f"require parity_gap(group) <= {limit}",
         "opportunity": f"require opportunity_gap(group) <= {limit}",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from statistics import mean
@@ -43,6 +44,16 @@ PUBLISHED = {
 }
 AT_DEPTH = "accuracy at the paper's depth"
 ROUTINE, LONG = (0, 1), (0, 1, 2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """How subtrees are improved: by which back-end, for how long, and within which limits of the paper."""
+
+    backend: str
+    within: float  # seconds for a fold
+    patience: float  # seconds for a subtree
+    limits: str | None = None
 
 
 @click.command()
@@ -81,7 +92,7 @@ def main(
             found = done.get((start, name, fold))
             if found is None:
                 checkpoint = None if output is None else output.with_name(f"{output.stem}-{start}-{name}-{fold}.json")
-                found = measure(data_dir / name, start, name, fold, within, backend, patience, checkpoint)
+                found = measure(data_dir / name, start, fold, Means(backend, within, patience), checkpoint)
                 if output is not None:
                     with output.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(found) + "\n")
@@ -92,38 +103,33 @@ def main(
     raise SystemExit(1 if any(line["verdict"] == "ABOVE" for line in lines) else 0)
 
 
-def measure(
-    folder: Path,
-    start: str,
-    name: str,
-    fold: int,
-    within: float,
-    backend: str,
-    patience: float,
-    checkpoint: Path | None,
-) -> dict[str, Any]:
+def measure(folder: Path, start: str, fold: int, means: Means, checkpoint: Path | None = None) -> dict[str, Any]:
     """One fold: the starting tree and the result."""
     model = tml.Model()
     model.predict("label")
     model.minimize(tml.depth)
     model.require(tml.errors == 0)
     model.start_from(folder / f"fold{fold}-{start}.txt")
-    options: dict[str, Any] = {"patience": patience}
+    options: dict[str, Any] = {"patience": means.patience}
+    if means.limits is not None:
+        options["limits"] = means.limits
     if checkpoint is not None:
         options["checkpoint"] = str(checkpoint.resolve())
-    model.improve("subtrees", within=tml.seconds(within), **options)
+    model.improve("subtrees", within=tml.seconds(means.within), **options)
     model.validate(on=folder / f"fold{fold}-test.csv")
     train = folder / f"fold{fold}-train.csv"
-    result = model.solve(train, backend=backend)
+    result = model.solve(train, backend=means.backend)
     assert result.tree is not None
     assert result.validation is not None
     assert result.verified
     dataset, request = prepare(model, train)
     unseen, _ = prepare(model, folder / f"fold{fold}-test.csv")
     before = read_start(folder / f"fold{fold}-{start}.txt", dataset)
+    published = PUBLISHED.get((start, folder.name))
+    wanted = result.tree.depth if published is None else published[2]
     return {
         "start": start,
-        "set": name,
+        "set": folder.name,
         "fold": fold,
         "before": before.depth,
         "depth": result.tree.depth,
@@ -132,7 +138,7 @@ def measure(
         "errors": result.measures["errors"],
         "accuracy before": round(scores(before, unseen)["accuracy"], 4),
         "accuracy": round(result.validation.parts[0].test["accuracy"], 4),
-        AT_DEPTH: round(_at_depth(result, dataset, request, unseen, PUBLISHED[start, name][2]), 4),
+        AT_DEPTH: round(_at_depth(result, dataset, request, unseen, wanted), 4),
         "status": result.status.value,
         "seconds": round(result.seconds, 1),
         "reached at": round(result.trace[-1].seconds, 1),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         concordance,
         count,
         depth,
+        description_length,
         error_rate,
         errors,
         f1,
@@ -116,6 +117,7 @@ __all__ = [
     "concordance",
     "count",
     "depth",
+    "description_length",
     "distill",
     "error_rate",
     "errors",
@@ -202,11 +204,10 @@ _HOMES = {
 
 
 def _import(name: str) -> Any:
-    """The public object of this name, imported now."""
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+    """The public object of this name, imported now; the next access finds it without coming here."""
     if name in __all__:
-        return getattr(import_module("treeml.lang.measure_formulas"), name)
+        home = import_module(_HOMES.get(name, "treeml.lang.measure_formulas"))
+        return globals().setdefault(name, getattr(home, name))
     if not name.startswith("_"):
         from treeml.lang.measures import MEASURES  # imported here: start-up time
 

@@ -68,7 +68,6 @@ class Model(Statements):
         - cluster: the address of a Dask scheduler, over whose workers the search is spread (docs/large-data.md)
         """
         from treeml.solving import pipeline
-        from treeml.solving.progress import progress_shown
 
         asked = RunOptions(
             backend=backend,
@@ -88,6 +87,8 @@ class Model(Statements):
             return pipeline.solve(self, data, y, asked, on_progress)
         if on_progress is not None:
             raise ValueError("progress=True shows a bar and on_progress replaces it: give one of them")
+        from treeml.solving.progress import progress_shown
+
         with progress_shown() as show:
             return pipeline.solve(self, data, y, asked, show)
 
@@ -203,8 +204,9 @@ class Model(Statements):
         (12, True)
         >>> trees.where("leaves <= 3").best_by("parity_gap(sex)")
 
-        - most: the best so many trees; slack: trees within this distance of the best value, as text such as "2%" (of
-          the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list` statement
+        - most: how many trees, the best first; slack: trees within this distance of the best value, as text such as
+          "2%" (of the best value) or "3 rows", or a number in the unit of the goal; both replace the model's `list`
+          statement
         - like: "treefarms" counts trees as that package does (docs/listing.md)
         - within: seconds, or text such as "5 min"; memory: bytes, or text such as "2GB"; the list is then complete up
           to a value that it states

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.boosting import PUBLISHED, main
+from benchmarks.boosting import PENALTIES, PUBLISHED, fold_of_rows, main
 
 
 @pytest.fixture
@@ -34,8 +34,18 @@ def test_a_small_set(folder: Path, criterion: str, tuned: bool) -> None:
     assert cells[1] == "optimal"
     assert float(cells[2]) >= float(cells[3]) - 1e-6  # never below the forest of greedy trees
     assert all(0 <= float(cell) <= 100 for cell in cells[8:11])
-    assert ("penalties" in line) == tuned
+    means = next(line for line in result.output.splitlines() if line.startswith("  over the folds"))
+    penalties = means.partition("penalties")[2].split()
+    assert len(penalties) == 2
+    assert tuned or set(penalties) == {PENALTIES[criterion]}
 
 
 def test_every_published_line_has_both_tables() -> None:
     assert {len(figures) for figures in PUBLISHED.values()} == {7}
+
+
+def test_folds_without_shuffling_take_the_rows_of_each_class_in_their_order() -> None:
+    actual = np.array([0, 0, 1, 1, 0, 0, 1, 1])
+    assert fold_of_rows(actual, 2, 0).tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    shuffled = fold_of_rows(actual, 2, 1)
+    assert [int(np.sum(shuffled[actual == label] == 0)) for label in (0, 1)] == [2, 2]

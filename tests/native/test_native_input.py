@@ -54,7 +54,7 @@ def test_shapes_and_values_are_checked() -> None:
         Solver(BITS, Labels(LABELS + 1, 2))
     with pytest.raises(ValueError, match="negative weight"):
         Solver(BITS, Labels(LABELS, 2, [1, 1, -1, 1]))
-    with pytest.raises(TypeError, match="costs must be Labels"):
+    with pytest.raises(TypeError, match="costs must be one of the kinds of LeafCosts"):
         Solver(BITS, LABELS)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="whole numbers"):
         Solver(BITS, ClassCosts(np.ones((4, 2))))

@@ -15,7 +15,6 @@ import treeml as tml
 from treeml.lang.diagnostic import BackendError
 from treeml.measures.cuts import between, cut_between
 from treeml.native.matrix import MatrixAnswer, MatrixSolver
-from treeml.solving import express as module
 from treeml.solving.express_result import ExpressResult
 from treeml.solving.options import RunOptions
 from treeml.solving.pipeline import prepare
@@ -182,7 +181,7 @@ def test_a_wrong_tree_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_that_takes_too_long_goes_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = some_rows(200, 4, 9)
-    monkeypatch.setattr(module, "MOST_SECONDS", 1e-6)
+    monkeypatch.setattr("treeml.solving.express_result.MOST_SECONDS", 1e-6)
     result = model(3).solve(X, y)
     assert type(result) is Result
     assert result.is_optimal

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ import pytest
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Status, Stop
-from treeml.problem.tree import Leaf
+from treeml.backends.portfolio.accompany import accompanied
+from treeml.problem.tree import Leaf, Split
 from treeml.solving import haste, pipeline
 from treeml.solving.options import RunOptions
 from treeml.system.clock import process_began
@@ -21,7 +23,8 @@ from treeml.system.clock import process_began
 @pytest.fixture
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LARGE", 1000)
-    monkeypatch.setattr(haste, "FIRST", 250)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
     monkeypatch.setattr(haste, "SHARE", -1.0)  # as if there were never time for all thresholds
 
 
@@ -100,7 +103,8 @@ def test_the_process_began_before_now() -> None:
 
 def test_a_search_that_ends_early_answers_with_the_better_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LARGE", 1000)
-    monkeypatch.setattr(haste, "FIRST", 250)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
     values, target = rows(4000)
 
     def single_leaf(plan: object, limits: object, start: object = None, on_progress: object = None) -> Answer:
@@ -118,3 +122,29 @@ def test_a_search_that_ends_early_answers_with_the_better_tree(monkeypatch: pyte
     assert result.gap == 1
     assert result.status is Status.FEASIBLE
     assert [each.rule for each in result.evidence] == ["row by row"]
+
+
+def test_the_search_on_all_rows_goes_on_from_the_tree_of_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
+    starts = []
+
+    def watched(plan: Any, limits: Any, start: Any, on_progress: Any) -> Answer:
+        starts.append(start)
+        return accompanied(plan, limits, start, on_progress)
+
+    monkeypatch.setattr(pipeline, "accompanied", watched)
+    values, target = rows(4000)
+    result = tml.parse("minimize errors require depth <= 2 require support >= 5").solve(values, target, within=60)
+    assert result.status is Status.OPTIMAL
+    assert isinstance(starts[0], Split)
+
+
+def test_wide_tables_are_large_too() -> None:
+    spec = "minimize errors"
+    few, many = np.zeros((5000, 2)), np.zeros((5000, 500))
+    for values, is_large in ((few, False), (many, True)):
+        values[0] = 1.0
+        dataset, request = pipeline.prepare(spec, values, np.arange(5000) % 2, RunOptions(within=60.0))
+        assert haste.may_sample(dataset, request) is is_large

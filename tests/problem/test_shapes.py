@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import fields
 from fractions import Fraction
 from random import Random
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,7 +15,7 @@ from treeml.backends.contract import Status
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import Routed, evaluate_sum
 from treeml.problem.impossible import impossible
-from treeml.problem.problem import Goal
+from treeml.problem.problem import Goal, Problem
 from treeml.problem.shapes import deepest, groups
 from treeml.problem.terms import Depth
 from treeml.testing.problems import random_problem, single
@@ -78,3 +81,19 @@ def test_a_gap_is_never_negative() -> None:
     assert Sum(((Fraction(-1), Largest(parts)),)).lower_bound(problem) is None
     best = OracleBackend().solve(problem.asking((Goal(gap),), ())).objective
     assert best == (1,)
+
+
+@given(SEEDS)
+@settings(max_examples=100, deadline=None)
+def test_rows_are_in_a_group_if_they_answer_every_test_alike(seed: int) -> None:
+    problem = random_problem(Random(seed))
+    numbers = groups(problem).tolist()
+    answers = [row.tobytes() for row in np.ascontiguousarray(problem.bits.T)]
+    assert len(set(zip(numbers, answers, strict=True))) == len(set(numbers)) == len(set(answers))
+
+
+def test_facts_about_a_problem_are_not_sent_to_other_processes() -> None:
+    problem = Problem((), (), np.ones(3, dtype=np.int64), 2, (), ())
+    assert groups(problem).tolist() == [0, 0, 0]
+    vars(problem)["a fact"] = lambda: None  # cannot be copied
+    assert vars(pickle.loads(pickle.dumps(problem))).keys() == {each.name for each in fields(Problem)}

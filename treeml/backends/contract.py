@@ -146,9 +146,13 @@ class Carries:
     shares: int = 2**62  # total weight of the rows times the numerator or denominator of a purity limit
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Capabilities:
-    """What a back-end can do by itself, stated without importing its solver. Terms are given by class name."""
+    """What a back-end can do by itself, stated without importing its solver. Terms are given by class name.
+
+    Capabilities are compared by identity: a back-end states them once, and what follows from them for a problem is kept
+    with the problem.
+    """
 
     goals: Set[str]  # terms it can minimize, alone or in a sum
     bounds: Set[str]  # terms it can bound

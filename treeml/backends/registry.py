@@ -85,8 +85,13 @@ def _rank(name: str) -> tuple[int, str]:
     return (PREFERENCE.index(name) if name in PREFERENCE else len(PREFERENCE), name)
 
 
-def _sorted_entries() -> list[tuple[str, EntryPoint]]:
-    return sorted(_entries().items(), key=lambda item: _rank(item[0]))
+def _sorted_entries() -> tuple[tuple[str, EntryPoint], ...]:
+    return _in_order(tuple(_entries().items()))
+
+
+@lru_cache(maxsize=4)
+def _in_order(entries: tuple[tuple[str, EntryPoint], ...]) -> tuple[tuple[str, EntryPoint], ...]:
+    return tuple(sorted(entries, key=lambda item: _rank(item[0])))
 
 
 def _entries() -> dict[str, EntryPoint]:

@@ -17,7 +17,7 @@ from treeml.backends.equal_sides import without_equal_sides
 from treeml.backends.options import settle, threaded
 from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
-from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.evaluate import Routed, evaluate_goals, evaluate_sum, meets
 from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Custom
@@ -71,7 +71,7 @@ def checked(plan: Plan, answer: Answer, start: Node | None = None) -> Answer:
     if fault is not None:
         raise BackendError(_unverified(plan.backend, *fault))
     routed = Routed(problem, tree)
-    objective = tuple(evaluate_sum(goal.sum, problem, tree, routed) for goal in problem.goals)
+    objective = evaluate_goals(problem, tree, routed)
     fault = (
         _empty_leaf(routed)
         or _broken_bound(routed)

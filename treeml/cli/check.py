@@ -31,7 +31,7 @@ from treeml.solving.checking import check_with_data
 def command(spec: Path, data: str | None, settings: tuple[str, ...], fix: bool, out: Printer) -> None:
     """Check SPEC, alone or (--data) together with data."""
     if fix and str(spec) == STANDARD_INPUT:
-        raise click.UsageError("--fix changes a file, and standard input is none")
+        raise click.UsageError("--fix changes a file, and standard input is not a file")
     with out.mistakes():
         if fix:
             _repair(spec, out)

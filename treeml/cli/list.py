@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @spec_argument
 @data_option
 @set_option
-@click.option("--most", type=click.IntRange(min=1), help="List so many trees, the best first.")
+@click.option("--most", type=click.IntRange(min=1), help="How many trees to list, the best first.")
 @click.option("--slack", metavar="DISTANCE", help="List trees within this distance of the best: 2%, 3rows, 0.01.")
 @click.option("--like", metavar="PACKAGE", help="Count trees as another package does: treefarms.")
 @click.option("--where", "conditions", metavar="CONDITION", multiple=True, help="Keep the trees that meet this.")

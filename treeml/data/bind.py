@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -119,44 +120,66 @@ class _Roles:
     mentions: list[Mention]
     uses: list[Use]
     target: str | None
-    observed: str | None
     weight: str | None
     clustered: list[str]
-    costs: list[str]  # with the cost of a prediction for every row
     linear: tuple[str, ...]  # that the linear models of leaves depend on
     features: tuple[str, ...]
-
-    @property
-    def tasks(self) -> set[str]:
-        return {MEASURES[use.measure].task for use in self.uses}
-
-    @property
-    def without_gaps(self) -> list[str]:
-        """The columns whose missing values cannot be kept apart."""
-        named = (self.target, self.observed, self.weight, *self.clustered, *self.costs, *self.linear)
-        return [name for name in named if name is not None]
-
-    @property
-    def needed(self) -> list[str]:
-        """The columns whose missing values matter."""
-        roles = ("target", "weight", "group", "condition", "cluster", "cost")
-        named = (mention.column for mention in self.mentions if mention.role in roles)
-        return list(dict.fromkeys((*self.features, *named, *self.without_gaps)))
+    tasks: frozenset[str]
+    without_gaps: list[str]  # the columns whose missing values cannot be kept apart
+    needed: list[str]  # the columns whose missing values matter
 
 
 def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
-    named = list(mentions(spec))
+    columns = table.columns
+    if not isinstance(columns, BitColumns) or columns.others:
+        return _make_roles(spec, table, mistakes, notes)
+    # Of a matrix of 0 and 1 only the names matter, and a model is solved many times: fold by fold, limit by limit.
+    return _roles_of_bits(_Same(spec), tuple(columns.index), table.target, table.weight) or _make_roles(
+        spec, table, mistakes, notes
+    )
+
+
+class _Same:
+    """An object as a key that is equal to itself alone; the key keeps it alive, so that no other gets its identity."""
+
+    __slots__ = ("kept",)
+
+    def __init__(self, kept: Spec) -> None:
+        self.kept = kept
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.kept is other.kept
+
+    def __hash__(self) -> int:
+        return id(self.kept)
+
+
+@lru_cache(maxsize=32)
+def _roles_of_bits(spec: _Same, names: tuple[str, ...], target: str | None, weight: str | None) -> _Roles | None:
+    """None if there is something to say about the columns, which needs the table."""
+    bits = BitColumns(names, np.zeros((len(names), 1), dtype=np.bool_), (0, 1), {})
+    mistakes: list[Diagnostic] = []
+    notes: list[str] = []
+    roles = _make_roles(spec.kept, Table(bits, 1, target=target, weight=weight), mistakes, notes)
+    return None if mistakes or notes else roles
+
+
+def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
+    named, asked = list(mentions(spec)), list(uses(spec))
     mistakes += spec_checks.absent_columns(named, table, spec)
     target = spec.target if spec.target is not None else table.target
     weight = spec.weight_column if spec.weight_column is not None else table.weight
     clustered = list(dict.fromkeys(mention.column for mention in named if mention.role == "cluster"))
-    costs = list(dict.fromkeys(column for column, _ in spec.row_costs.values()))
+    costs = dict.fromkeys(column for column, _ in spec.row_costs.values())
     features = _features(spec, table, target, weight, clustered, mistakes, notes)
     linear = spec_checks.linear_names(spec, table, features)
-    roles = _Roles(named, list(uses(spec)), target, spec.observed, weight, clustered, costs, linear, features)
-    if target is None and (roles.tasks & {"classes", "numbers", "ensemble"} or not clustered):
+    tasks = frozenset(MEASURES[use.measure].task for use in asked)
+    if target is None and (tasks & {"classes", "numbers", "ensemble"} or not clustered):
         mistakes.append(spec_checks.no_target(spec, table))
-    return roles
+    whole = [name for name in (target, spec.observed, weight, *clustered, *costs, *linear) if name is not None]
+    matter = ("target", "weight", "group", "condition", "cluster", "cost")
+    needed = dict.fromkeys((*features, *(each.column for each in named if each.role in matter), *whole))
+    return _Roles(named, asked, target, weight, clustered, linear, features, tasks, whole, list(needed))
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:
@@ -195,13 +218,9 @@ def _features(
     else:
         mistakes += spec_checks.unusable_features(spec, table, target, weight)
         candidates = [name for name in dict.fromkeys(spec.features) if name in columns]
-    if isinstance(columns, BitColumns):
-        if spec.features is None and left_out.isdisjoint(columns.index):
-            bit_names = tuple(columns.index)
-            others = tuple(
-                name for name in columns.others if name not in left_out and columns.others[name].type != "text"
-            )
-            return bit_names + others
+    if isinstance(columns, BitColumns):  # no column of the matrix is text, and none of them has to be made
+        texts = [name for name, column in columns.others.items() if column.type == "text"]
+        left_out.update(texts)
         chosen = tuple([name for name in candidates if name not in left_out])
     else:
         chosen = tuple(name for name in candidates if name not in left_out and columns[name].type != "text")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from treeml.lang.spec import Spec
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
 
 
-def are_classes(spec: Spec, target: Column | None, tasks: set[str]) -> bool:
+def are_classes(spec: Spec, target: Column | None, tasks: Set[str]) -> bool:
     """Do the leaves hold classes? The measures decide; if they fit both, the target does."""
     if target is None:
         return False

@@ -232,7 +232,7 @@ def _number_meets(column: Column, values: NDArray[Any], condition: Condition) ->
         limit = None if days is None else cut_number(days, column.type)
         if limit is None:
             fact, helps = "is no calendar value", (f'write it like {column.name} {condition.comparison} "2024-03-01"',)
-            title = f"`{column.name}` holds {column.type}s, but `{value_text(condition.value)}` is none"
+            title = f"`{column.name}` holds {column.type}s, but `{value_text(condition.value)}` is not one"
             refuse("D454", title, condition.span, fact, helps=helps)
     if limit is None:
         refuse(

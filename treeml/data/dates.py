@@ -36,7 +36,7 @@ def calendar_value(number: float, kind: str) -> date:
 
 
 def calendar_numbers(values: Iterable[Any], kind: str) -> NDArray[np.float64]:
-    """Dates, times or their ISO texts as the numbers of a column; ValueError names the first that is none of these."""
+    """Dates, times or their ISO texts as the numbers of a column; ValueError names the first other value."""
     return np.array([_number(value, kind) for value in values], dtype=np.float64)
 
 

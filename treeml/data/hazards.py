@@ -10,7 +10,6 @@ A row is one whole number: its cumulative hazard in units of 2^-40, times two, p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 from math import log
 from typing import Any
@@ -23,7 +22,7 @@ from treeml.data.spec_checks import numbers_of
 from treeml.data.table import Dataset, Whole
 
 UNITS = 2**40  # of a cumulative hazard of 1
-FEWEST = Fraction(1, 2)  # the deaths of a leaf without any, so that its relative hazard is not 0
+_MANY = 2**22  # rows: from here on, sums of hazards need more than 64 bits
 
 
 def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
@@ -33,14 +32,16 @@ def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
     died = np.bincount(place, weights=observed, minlength=len(moments)).astype(np.int64)
     gone = np.bincount(place, minlength=len(moments))
     at_risk = len(times) - np.concatenate(([0], np.cumsum(gone)[:-1]))
+    if len(times) >= _MANY:
+        died, at_risk = died.astype(object), at_risk.astype(object)
+    # deaths / at_risk in units of 1 / UNITS**2, rounded down, as a high and a low part, whose sums fit in 64 bits. All
+    # of them together are off by less than rows / 2^80.
+    high, low = np.cumsum(died * UNITS // at_risk), np.cumsum(died * UNITS % at_risk * UNITS // at_risk)
+    whole, rest = high + low // UNITS, low % UNITS
+    levels = whole + ((2 * rest > UNITS) | ((2 * rest == UNITS) & (whole % 2 == 1)))  # to the nearest, ties to even
     before = nearest(UNITS, len(times) + 1)
-    total, levels = 0, []  # in units of 1 / UNITS**2
-    for deaths, rows in zip(died.tolist(), at_risk.tolist(), strict=True):
-        # Rounded at every step, so that numbers stay small: the sum is off by less than rows / 2^80.
-        total += deaths * UNITS**2 // rows
-        levels.append(max(1, nearest(total, UNITS) if total else before))
-    each = np.array(levels, dtype=np.int64)[place]
-    return each * 2 + observed.astype(np.int64)
+    levels = np.maximum(1, np.where(np.cumsum(died) > 0, levels, before)).astype(np.int64)
+    return levels[place] * 2 + observed.astype(np.int64)
 
 
 def survival_times(dataset: Dataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -58,8 +59,12 @@ def deaths_and_hazard(rows: Whole) -> tuple[int, int]:
 
 def relative_hazard(rows: Whole) -> Fraction:
     """The likeliest relative hazard of a leaf with these rows."""
-    deaths, hazard = deaths_and_hazard(rows)
-    return max(Fraction(deaths), FEWEST) * UNITS / max(1, hazard)
+    return relative_hazard_of(*deaths_and_hazard(rows))
+
+
+def relative_hazard_of(deaths: int, hazard: int) -> Fraction:
+    """The same from the number of deaths and the sum of the hazards; without a death, half of one counts."""
+    return Fraction(max(2 * deaths, 1) * UNITS, 2 * max(1, hazard))
 
 
 def death_costs(rows: Whole) -> Whole:
@@ -80,24 +85,19 @@ Curve = tuple[tuple[float, float], ...]  # times, and the share that is left aft
 
 def surviving(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
     """The curve of Kaplan and Meier: the share that survives each moment at which rows died or were lost."""
-    return tuple(_product(times, observed, np.zeros(len(times), dtype=np.bool_)))
+    return _product(times, observed, np.zeros(len(times), dtype=np.bool_))
 
 
 def not_lost(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
     """The same for rows that are lost from sight; who dies at a moment can no longer be lost at it."""
-    return tuple(_product(times, ~observed, observed))
+    return _product(times, ~observed, observed)
 
 
-def _product(
-    times: NDArray[Any], leaves: NDArray[np.bool_], before: NDArray[np.bool_]
-) -> Iterator[tuple[float, float]]:
+def _product(times: NDArray[Any], leaves: NDArray[np.bool_], before: NDArray[np.bool_]) -> Curve:
     """Moment by moment the product of the shares that stay; rows marked `before` are gone before the others leave."""
-    share, left = 1.0, len(times)
     moments, place = np.unique(times, return_inverse=True)
     place = place.reshape(-1)
-    sums = [np.bincount(place, weights=each, minlength=len(moments)).tolist() for each in (leaves, before)]
-    rows = np.bincount(place, minlength=len(moments)).tolist()
-    for moment, going, gone, there in zip(moments.tolist(), *sums, rows, strict=True):
-        share *= 1 - going / (left - gone) if going else 1.0
-        left -= there
-        yield float(moment), share
+    going, gone, there = (np.bincount(place, weights=each, minlength=len(moments)) for each in (leaves, before, None))
+    left = len(times) - np.cumsum(there) + there - gone
+    shares = np.cumprod(1 - np.divide(going, left, out=np.zeros(len(moments)), where=going > 0))
+    return tuple(zip(moments.astype(np.float64).tolist(), shares.tolist(), strict=True))

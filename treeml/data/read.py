@@ -31,6 +31,7 @@ _MISSING_TYPES = ("NAType", "NaTType", "MaskedConstant")  # of pandas and numpy,
 _PLAIN = (str, bool, int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)
 _INTEGERS = {f"{sign}{bits}" for sign in ("Int", "UInt") for bits in (8, 16, 32, 64)}  # types of narwhals and polars
 _SMALL_MATRIX = 2**19  # entries
+_FEW_COLUMNS = 8  # fewer columns of 0 and 1 than this are not worth a matrix
 _DATES = (date, time, np.datetime64)  # datetime is a subclass of date
 
 
@@ -80,7 +81,7 @@ def load_arrays(
     bits = _as_bits(matrix) if width and types.keys().isdisjoint(names) else None
     columns: Mapping[str, Column]
     if bits is not None:
-        columns = BitColumns(names, bits, _truth_levels(matrix.dtype), others)
+        columns = BitColumns(names, bits, truth_levels(matrix.dtype), others)
     else:
         columns = {name: _column(name, matrix[:, i], types, findings) for i, name in enumerate(names)} | others
     findings.stop()
@@ -207,7 +208,8 @@ def _as_bits(matrix: NDArray[Any]) -> NDArray[np.bool_] | None:
     return np.ascontiguousarray(ones.T)
 
 
-def _truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+def truth_levels(dtype: np.dtype[Any]) -> tuple[Any, Any]:
+    """The levels of columns of this type that hold nothing but 0 and 1."""
     if dtype.kind == "b":
         return (False, True)
     return (0.0, 1.0) if dtype.kind == "f" else (0, 1)
@@ -343,16 +345,40 @@ def _from_columns(columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], s
                 )
             )
         rows = len(values)
-        declared = types.get(name, UNDECLARED)
+    bit_names, bits = _bits_among(columns, types, rows)
+    for name, values in columns.items():
+        if name in bit_names:
+            continue
         if isinstance(values, np.ndarray) and values.ndim == 1:
             typed[name] = _column(name, values, types, findings)
         else:
-            typed[name] = _from_list(name, list(values), declared, findings)
-    return _finished(typed, max(rows, 0), source, findings, partial(_column_rows, columns, types, source))
+            typed[name] = _from_list(name, list(values), types.get(name, UNDECLARED), findings)
+    found = BitColumns(tuple(bit_names), bits, (0, 1), typed, tuple(columns)) if bit_names else typed
+    return _finished(found, max(rows, 0), source, findings, partial(_column_rows, columns, types, source))
+
+
+def _bits_among(
+    columns: Mapping[str, Any], types: Mapping[str, ColumnSpec], rows: int
+) -> tuple[dict[str, None], NDArray[np.bool_]]:
+    """The columns of whole numbers that hold nothing but 0 and 1, as a matrix; none if they are few."""
+    whole = [
+        name
+        for name, values in columns.items()
+        if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and name not in types
+    ]
+    if len(whole) < _FEW_COLUMNS or rows < 1:
+        return {}, np.zeros((0, 0), dtype=np.bool_)
+    matrix = np.array([columns[name] for name in whole])
+    fitting = (matrix.max(axis=1) <= 1) & (matrix.min(axis=1) >= 0)
+    bits = matrix if fitting.all() else matrix[fitting]
+    names = [name for name, fits in zip(whole, fitting.tolist(), strict=True) if fits]
+    return dict.fromkeys(names), bits.astype(np.uint8).view(np.bool_)
 
 
 def _one_column(name: str, values: Any, source: str) -> Any:
     """The values of one column of a dict; a single value or a table is refused."""
+    if type(values) is np.ndarray and values.ndim == 1:
+        return values
     if isinstance(values, np.ndarray):
         values = np.asarray(unmasked(values))
         if values.ndim == 2 and values.shape[1] == 1:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 Whole = NDArray[np.int64]
 EXACT = 2**53
+_FIRST = 64  # values that are looked at before all of them are
 _MANY = 10_000  # beyond this many floats, decimals in Python take too long
 _DIGITS = 300  # powers of ten up to this are floats
 _SOME = 100  # beyond this many, decimals are not tried if only a common divisor could make them fit
@@ -28,7 +29,7 @@ def whole_numbers(values: NDArray[Any], most: int, largest: int) -> tuple[Whole,
 
     The absolute whole numbers add up to at most `most`, and none of them exceeds `largest`.
     """
-    exact = (values.astype(np.int64), 0) if values.dtype.kind in "iub" else _by_division(values)
+    exact = shortest_decimals(values)
     if exact is not None:
         whole, digits = exact
         magnitude = np.abs(whole.astype(np.float64))
@@ -82,7 +83,7 @@ def nearest(above: int, below: int) -> int:
 
 
 def _too_fine(values: NDArray[np.float64], most: int) -> bool:
-    """Whether floats that have more digits than `_by_division` tries exceed `most` in units of the last one."""
+    """Whether floats that have more digits than `shortest_decimals` tries exceed `most` in units of the last one."""
     total, top = _logarithms(values)
     digits = ceil(log10(EXACT) - top)
     return abs(digits) <= _DIGITS and total + digits > log10(most) + 0.01
@@ -116,18 +117,23 @@ def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
     return [number // common for number in whole], Fraction(common, denominator)
 
 
-def _by_division(values: NDArray[np.float64]) -> tuple[Whole, int] | None:
-    """The fewest digits d such that every float equals whole / 10**d; covers the common case without a Python loop.
+def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
+    """The fewest digits d such that every number is whole / 10**d; covers the common case without a Python loop.
 
     Whole numbers below 2**53 and powers of ten up to 10**22 are exact floats, so their quotient is the float nearest
     to the decimal: equality means that the float's shortest decimal has at most d digits.
     """
+    if values.dtype.kind in "iub":
+        return values.astype(np.int64), 0
+    first = values[:_FIRST]
     for digits in range(16):
         power = 10.0**digits
         with np.errstate(over="ignore"):
-            scaled = np.rint(values * power)
-        if len(values) and np.abs(scaled).max() >= EXACT:
+            if (np.rint(first * power) / power != first).any():  # a few values mostly show that digits are missing
+                continue
+            scaled = np.rint(values * power) if digits else np.rint(values)
+        if scaled.size and np.abs(scaled).max() >= EXACT:
             return None
-        if np.array_equal(scaled / power, values):
+        if ((scaled / power if digits else scaled) == values).all():
             return scaled.astype(np.int64), digits
     return None

@@ -51,13 +51,13 @@ class Scan(Protocol):
         """These columns of all rows, in order."""
 
     def sample(self, names: Sequence[str], rows: int) -> pl.DataFrame:
-        """About so many rows from several places of the file."""
+        """About the given number of rows, from several places of the file."""
 
 
 def scan(
     handle: int, path: Path, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits, cells: int
 ) -> Scan:
-    """The scan of a file with so many cells, open for reading; NotInBatches if it has fewer or cannot be read so."""
+    """The scan of a file, open for reading; NotInBatches if it has fewer cells or cannot be read in batches."""
     content = _Opened(handle)
     if content[:4] == b"PAR1":
         found = _sized(content, ask_pages=False)

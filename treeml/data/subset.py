@@ -67,7 +67,7 @@ def _present_levels(table: Table) -> Table:
     }
     if isinstance(table.columns, BitColumns):
         bits = table.columns
-        return replace(table, columns=BitColumns(tuple(bits.index), bits.bits, bits.bit_levels, fewer))
+        return replace(table, columns=BitColumns(tuple(bits.index), bits.bits, bits.bit_levels, fewer, bits.order))
     return replace(table, columns=fewer)
 
 
@@ -91,9 +91,9 @@ def _same_roles(table: Table, dataset: Dataset) -> Table:
         target = table.columns[dataset.target.name]
         if target.type == "text":
             changed[target.name] = replace(target, type="category")
-    given = dataset.given
-    if given is not None and not isinstance(given.columns, BitColumns):
-        for name, column in given.columns.items():
+    if dataset.given is not None:
+        given = dataset.given.columns
+        for name, column in (given.others if isinstance(given, BitColumns) else given).items():
             found = table.columns[name] if column.type == "text" and column.missing is not None else None
             if found is not None and found.type != "text" and not dataset.spec.columns.get(name, UNDECLARED).type:
                 levels = found.levels if not found.is_number else ()

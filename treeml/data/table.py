@@ -128,10 +128,11 @@ class Table:
 class BitColumns(Mapping[str, Column]):
     """The columns of a 0/1 matrix, stored as the matrix: a Column is created only on access.
 
-    A few are cached, since the columns of a tree are accessed repeatedly.
+    A few are cached, since the columns of a tree are accessed repeatedly. Other columns come after them, unless another
+    order is given.
     """
 
-    __slots__ = ("bit_levels", "bits", "index", "made", "others")
+    __slots__ = ("bit_levels", "bits", "index", "made", "order", "others")
     KEPT = 64
 
     def __init__(
@@ -140,11 +141,13 @@ class BitColumns(Mapping[str, Column]):
         bits: NDArray[np.bool_],  # columns x rows
         levels: tuple[Any, Any],
         others: Mapping[str, Column],  # the columns that are not in the matrix: the target, the weights
+        order: tuple[str, ...] = (),  # of all columns
     ) -> None:
         self.index = dict(zip(names, range(len(names)), strict=True))
         self.bits = bits
         self.bit_levels = levels
         self.others = others
+        self.order = order
         self.made: dict[str, Column] = {}
 
     def __getitem__(self, name: str) -> Column:
@@ -165,13 +168,14 @@ class BitColumns(Mapping[str, Column]):
 
     def joined(self, others: Mapping[str, Column]) -> BitColumns:
         """The columns with others behind them."""
-        return BitColumns(tuple(self.index), self.bits, self.bit_levels, {**self.others, **others})
+        order = (*self.order, *others) if self.order else ()
+        return BitColumns(tuple(self.index), self.bits, self.bit_levels, {**self.others, **others}, order)
 
     def __contains__(self, name: object) -> bool:
         return name in self.index or name in self.others
 
     def __iter__(self) -> Iterator[str]:
-        return chain(self.index, self.others)
+        return iter(self.order) if self.order else chain(self.index, self.others)
 
     def __len__(self) -> int:
         return len(self.index) + len(self.others)
@@ -246,7 +250,7 @@ def take_rows(table: Table, rows: NDArray[Any]) -> Table:
     if isinstance(columns, BitColumns):
         others = {name: take_column(column, rows) for name, column in columns.others.items()}
         bits = np.ascontiguousarray(columns.bits[:, rows])
-        taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others)
+        taken: Any = BitColumns(tuple(columns.index), bits, columns.bit_levels, others, columns.order)
     else:
         taken = {name: take_column(column, rows) for name, column in columns.items()}
     merged = None if table.merged is None else table.merged.at(rows)

@@ -29,7 +29,7 @@ Weigh = Callable[[Numbers], "Weighed"]  # signs, learners x rows -> the best wei
 Fit = Callable[[NDArray[Any], NDArray[Any], Numbers], Any]  # rows, classes, weights -> a fitted learner
 
 STEPS = 10**6  # weights of rows are passed on as whole numbers up to this
-TINY = 1e-9  # weights of learners below this are none
+TINY = 1e-9  # weights of learners below this are treated as zero
 
 
 @dataclass(frozen=True, eq=False)

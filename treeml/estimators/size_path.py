@@ -37,7 +37,7 @@ def size_path(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Bunch:
 
 
 def _fitted(estimator: Any, X: Any, y: Any, sample_weight: Any, leaves: int | None) -> Any:
-    """The best tree with at most so many leaves."""
+    """The best tree with at most this number of leaves."""
     return clone(estimator).set_params(max_leaves=leaves, leaf_price=0.0).fit(X, y, sample_weight=sample_weight)
 
 

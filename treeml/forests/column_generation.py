@@ -107,7 +107,7 @@ class Generated(Generic[Column]):
 
 
 WRONG_ANSWERS = frozenset({"B510", "B511", "B512", "B513", "B514"})  # after one of these, no result is kept
-FEWEST_FORGOTTEN = 20  # dropping columns rebuilds part of the master, so many are dropped together
+FEWEST_FORGOTTEN = 20  # dropping columns rebuilds part of the master, so a good number are dropped together
 NOISE = 1e-9  # reduced costs below this, relative to the value, are treated as zero
 GROWTH = 1.05  # the patience grows each time, so that dropping and finding the same columns comes to an end
 STEADY = 3.0  # smoothing is at most this times the root of the relative gap; more costs rounds at the end

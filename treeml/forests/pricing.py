@@ -107,7 +107,7 @@ class TreePricing:
                 self.scale //= COARSER
 
     def finer(self) -> bool:
-        """Give prices more digits, because rounding is all that keeps the bound from the value; False: there are none.
+        """Give prices more digits, because only rounding keeps the bound from the value; False if no more digits fit.
 
         `mip` proves goals that floats can count by its solver, and larger ones exactly where its relaxation settles
         them; if it refuses, prices become coarser again.

@@ -265,7 +265,7 @@ RULES = (
     _rule(rf"(?P<c>(?:{_TRUE_OR_FALSE})\s*\(.*\))", _REQUIRE, "require {c}"),
     _rule(
         r"list\s+(?:the\s+)?(?:(?:top|best|first)\s+)?(?P<n>\d[\d_]*)(?:\s+(?:best|top|first|good))?(?:\s+trees)?",
-        "so many trees are listed, the best first",
+        "this many trees are listed, the best first",
         "list {n} trees",
     ),
     _rule(

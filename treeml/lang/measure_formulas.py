@@ -130,8 +130,9 @@ test_cost = _plain("test_cost", 'model.test_cost("blood_pressure", 3)', "model.r
 
 # errors, reported only
 
-log_loss = _plain("log_loss", 'model.report("measures", tml.log_loss)')
-gini = _plain("gini", 'model.report("measures", tml.gini)')
+log_loss = _plain("log_loss", "model.minimize(tml.log_loss)")
+gini = _plain("gini", "model.minimize(tml.gini)")
+description_length = _plain("description_length", "model.minimize(tml.description_length)")
 kappa = _plain("kappa", 'model.report("measures", tml.kappa)')
 
 # losses

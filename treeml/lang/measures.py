@@ -61,6 +61,7 @@ class Measure:
     # Its first parameter is the column, and a group without such rows is refused before solving.
     fairness: tuple[str, ...] = ()
     signed: bool = False  # can be negative, as costs that columns give can be
+    ignores_predictions: bool = False  # the same whatever the leaves predict
     additive: bool = False  # a sum over the rows of what the class predicted for each counts, plus a constant
     leaf_loss: LeafLoss | None = None  # if the leaves hold numbers that minimize it
     instead: str = ""  # of a measure that can be reported, not optimized or required: what to ask for instead
@@ -81,7 +82,7 @@ _DIRECTION = Parameter("direction", "word", ("increasing", "decreasing"))
 
 
 def _size(name: str, summary: str) -> Measure:
-    return Measure(name, summary, "any", "count", "size", whole=True, goal="minimize")
+    return Measure(name, summary, "any", "count", "size", whole=True, goal="minimize", ignores_predictions=True)
 
 
 def _errors(name: str, summary: str, unit: str, goal: str) -> Measure:
@@ -116,6 +117,20 @@ def _reported(
     )
 
 
+def _impurity(name: str, summary: str, unit: str, evaluator: str = "") -> Measure:
+    """A cost of the mixture of classes in the leaves, whatever these predict."""
+    return Measure(
+        name,
+        summary,
+        "classes",
+        unit,
+        "errors",
+        goal="minimize",
+        ignores_predictions=True,
+        evaluator=evaluator,
+    )
+
+
 def _loss(
     name: str, summary: str, loss: LeafLoss, task: str = "numbers", parameters: tuple[Parameter, ...] = ()
 ) -> Measure:
@@ -137,7 +152,15 @@ BUILT_IN: Mapping[str, Measure] = {
         _size("depth", "splits on the longest path; a lone leaf has depth 0"),
         _size("leaves", "number of leaves"),
         _size("splits", "number of splits: leaves minus one"),
-        Measure("support", "fewest rows in a leaf, unweighted", "any", "rows", "leaves", whole=True),
+        Measure(
+            "support",
+            "fewest rows in a leaf, unweighted",
+            "any",
+            "rows",
+            "leaves",
+            whole=True,
+            ignores_predictions=True,
+        ),
         _errors("errors", "weight of the rows whose class is predicted wrongly", "weight", "minimize"),
         _errors("error_rate", "share of the weight that is predicted wrongly", "share", "minimize"),
         _errors("accuracy", "one minus error_rate", "share", "maximize"),
@@ -174,21 +197,19 @@ BUILT_IN: Mapping[str, Measure] = {
             "optimize `balanced_accuracy`, or `recall` with a bound on `specificity`",
             _CLASS,
         ),
-        _reported(
+        _impurity(
             "log_loss",
             "mean of minus the logarithm of the share that the class of a row has in its leaf",
-            "classes",
             "value",
-            "errors",
-            "optimize `accuracy`",
+            "treeml.measures.reported:log_loss",
         ),
-        _reported(
-            "gini",
-            "mean over rows of the Gini impurity of their leaves",
-            "classes",
-            "share",
-            "errors",
-            "optimize `accuracy`, or require `purity`",
+        _impurity(
+            "gini", "mean over rows of the Gini impurity of their leaves", "share", "treeml.measures.reported:gini"
+        ),
+        _impurity(
+            "description_length",
+            "bits that describe the tree and, given the tree, the classes of the rows",
+            "value",
         ),
         _reported(
             "kappa",
@@ -259,6 +280,7 @@ BUILT_IN: Mapping[str, Measure] = {
             "cost",
             "costs",
             goal="minimize",
+            ignores_predictions=True,
         ),
         _loss("squared_loss", "sum of weighted squared distances to the mean of the leaf", LeafLoss("squared")),
         _loss("absolute_loss", "sum of weighted distances to the median of the leaf", LeafLoss("absolute")),
@@ -323,9 +345,23 @@ BUILT_IN: Mapping[str, Measure] = {
             "clusters",
             _COLUMNS,
         ),
-        Measure("purity", "smallest share of the majority class of a leaf", "classes", "share", "leaves"),
+        Measure(
+            "purity",
+            "smallest share of the majority class of a leaf",
+            "classes",
+            "share",
+            "leaves",
+            ignores_predictions=True,
+        ),
         Measure("leaf_errors", "most errors in a leaf", "classes", "weight", "leaves"),
-        Measure("leaf_weight", "least weight of the rows of a leaf", "classes", "weight", "leaves"),
+        Measure(
+            "leaf_weight",
+            "least weight of the rows of a leaf",
+            "classes",
+            "weight",
+            "leaves",
+            ignores_predictions=True,
+        ),
         Measure(
             "features_used",
             "number of distinct columns in the tree",
@@ -334,8 +370,18 @@ BUILT_IN: Mapping[str, Measure] = {
             "features",
             whole=True,
             goal="minimize",
+            ignores_predictions=True,
         ),
-        Measure("uses", "whether the tree tests the column", "any", "truth", "features", _COLUMN, whole=True),
+        Measure(
+            "uses",
+            "whether the tree tests the column",
+            "any",
+            "truth",
+            "features",
+            _COLUMN,
+            whole=True,
+            ignores_predictions=True,
+        ),
         Measure(
             "monotone",
             "along the column, the positive prediction never falls (or never rises)",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -98,8 +99,6 @@ class Statements:
 
         >>> Model.parse("param most = 3 predict disease minimize errors require depth <= most", most=2)
         """
-        from treeml.lang.parse import parse_all
-
         source, given = text if isinstance(text, Source) else Source("model", text), {**(params or {}), **more}
         untrusted = untrusted or distrusted()
         if untrusted:
@@ -108,13 +107,13 @@ class Statements:
             flaw = flaw_of(source)
             if flaw is not None:
                 raise SpecError(flaw)
-        parsed = parse_all(source)
-        if parsed.diagnostics:
+        parsed = _statements_of(source)
+        if parsed is None:
             from treeml.lang.check import check_source
 
             raise SpecError(check_source(source, given, untrusted=untrusted)[1])
         folder = source.path.parent if source.path is not None else Path()
-        return cls(parsed.statements, folder=folder, bindings=given, untrusted=untrusted)
+        return cls(parsed, folder=folder, bindings=given, untrusted=untrusted)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Statements):
@@ -486,3 +485,21 @@ def _type(name: str) -> str:
     if name not in TYPES:
         raise ValueError(f"no type is called {name!r}: types are {', '.join(TYPES)}")
     return name
+
+
+MOST_KEPT = 100_000  # characters of a text whose statements are kept
+
+
+def _statements_of(source: Source) -> tuple[Statement, ...] | None:
+    """The statements of a text, which never change; None if it has mistakes."""
+    return _parsed_once(source) if len(source.text) <= MOST_KEPT else _parsed(source)
+
+
+def _parsed(source: Source) -> tuple[Statement, ...] | None:
+    from treeml.lang.parse import parse_all  # imported here: start-up time
+
+    parsed = parse_all(source)
+    return None if parsed.diagnostics else tuple(parsed.statements)
+
+
+_parsed_once = lru_cache(maxsize=64)(_parsed)

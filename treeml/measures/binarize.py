@@ -70,6 +70,11 @@ def binarize(dataset: Dataset, *, numeric: bool = False) -> Binarized:
     return Binarized(tuple(features_of), tests, _Questions(grids), None, notes)
 
 
+def tests_of(dataset: Dataset) -> int:
+    """The number of tests that the columns allow."""
+    return sum(feature.tests for feature in binarize(dataset).features)
+
+
 # One column's tests, and what they ask.
 
 

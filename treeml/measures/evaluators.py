@@ -29,8 +29,10 @@ from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.spec import Use
+from treeml.measures.binarize import tests_of
 from treeml.measures.monotonicity import is_monotone
-from treeml.problem.constants import exact_sum, group_losses, in_units, rows_of_groups
+from treeml.problem.constants import exact_sum, group_losses, group_sums, in_units, rows_of_groups
+from treeml.problem.impurity_cost import bits_of_split, code_length
 from treeml.problem.magnitudes import SAFE
 from treeml.problem.terms import rounded_root
 from treeml.trees.tree import Tree
@@ -95,7 +97,8 @@ def confusion(dataset: Dataset, predicted: NDArray[np.int32]) -> list[list[int]]
         small = most * dataset.rows < 2**53
         sums = np.zeros(classes * classes, dtype=np.int64 if most * dataset.rows < SAFE else object)
         if small:
-            sums = np.bincount(cells, weights=dataset.weight, minlength=classes * classes).astype(np.int64)
+            weights = dataset.weight.astype(np.float64)  # weights as given may be objects
+            sums = np.bincount(cells, weights=weights, minlength=classes * classes).astype(np.int64)
         else:
             np.add.at(sums, cells, dataset.weight if sums.dtype == np.int64 else dataset.weight.astype(object))
     whole: list[list[int]] = sums.reshape(classes, classes).tolist()
@@ -307,6 +310,22 @@ def gain(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     return -mistake_cost(use, dataset, outcome)
 
 
+def description_length(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """The bits of the classes leaf by leaf, one bit per node for its kind, and the number of its test per split."""
+    codes = sum((Fraction(code_length(counts)) for counts in _class_weights(dataset, outcome)), Fraction(0))
+    return codes + len(outcome.tree.leaves) + outcome.tree.splits * Fraction(bits_of_split(tests_of(dataset)))
+
+
+def _class_weights(dataset: Dataset, outcome: TreeOutcome) -> list[list[float]]:
+    """The weight of every class in every leaf."""
+    found = []
+    for rows in _leaf_rows(outcome):
+        weight, actual = dataset.weight[rows], dataset.actual[rows]
+        sums = [exact_sum(weight[actual == number]) for number in range(len(dataset.classes))]
+        found.append([float(each * dataset.weight_scale) for each in sums])
+    return found
+
+
 def purity(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     shares = []
     for rows in _leaf_rows(outcome):
@@ -361,8 +380,9 @@ def survival_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     """Deaths and hazards leaf by leaf; the hazards of the rows are those of all of them together."""
     rows = dataset.targets[:, 0]
     died, hazard, costs = rows & 1, rows >> 1, death_costs(rows)
-    sums = ([exact_sum(each[leaf]) for each in (costs, died, hazard)] for leaf in _leaf_rows(outcome))
-    return sum((Fraction(leaf_loss(*each)) for each in sums), Fraction(0))
+    leaves = len(outcome.tree.leaves)
+    sums = (group_sums(outcome.leaf, leaves, each) for each in (costs, died, hazard))
+    return sum((Fraction(leaf_loss(*each)) for each in zip(*sums, strict=True)), Fraction(0))
 
 
 def quantile_loss(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:

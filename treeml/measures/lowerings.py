@@ -32,8 +32,10 @@ from treeml.lang.measures import MEASURES
 from treeml.lang.plugins import resolve
 from treeml.lang.source import Span
 from treeml.lang.spec import Use
+from treeml.measures.binarize import tests_of
 from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.impurity_cost import ImpurityCost, bits_of_split
 from treeml.problem.linear_cost import LinearCost
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Feature
@@ -339,6 +341,29 @@ def mistake_cost(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 def gain(use: Use, dataset: Dataset, features: Features) -> Sum:
     return Sum(((Fraction(-1), mistake_cost(use, dataset, features).parts[0][1]),))
+
+
+def description_length(use: Use, dataset: Dataset, features: Features) -> Sum:
+    """The bits of the classes, and those of the nodes: every leaf but one comes with a split."""
+    split = Fraction(bits_of_split(tests_of(dataset)))
+    return Sum(((Fraction(1), Custom(_impurity("code length", dataset))), (1 + split, Leaves())), -split)
+
+
+def log_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _mean_impurity(use, "entropy", dataset)
+
+
+def gini(use: Use, dataset: Dataset, features: Features) -> Sum:
+    return _mean_impurity(use, "gini", dataset)
+
+
+def _mean_impurity(use: Use, kind: str, dataset: Dataset) -> Sum:
+    total = _nonzero(use, exact_sum(dataset.weight), "the rows") * dataset.weight_scale
+    return Sum(((1 / total, Custom(_impurity(kind, dataset))),))
+
+
+def _impurity(kind: str, dataset: Dataset) -> ImpurityCost:
+    return ImpurityCost(kind, dataset.actual, len(dataset.classes), dataset.weight, dataset.weight_scale)
 
 
 def purity(use: Use, dataset: Dataset, features: Features) -> Sum:

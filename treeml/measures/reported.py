@@ -1,7 +1,7 @@
 """A measure that is only reported -> its value on a tree, for the rows of training or for others.
 
-These measures depend on the shares of classes in a leaf, or on roots, so no back-end optimizes them. A tree keeps what
-its leaves learned from the training rows, and unseen rows are measured by that.
+Most of these measures depend on the order of leaves, or are roots, so no back-end optimizes them. A tree keeps what its
+leaves learned from the training rows, and unseen rows are measured by that.
 """
 
 from __future__ import annotations

@@ -72,6 +72,23 @@ class Coupled(CoupledHandle[CoupledFound]):
             self._call("forbid", flags(forbidden, "forbidden", (self.tests,)))
         self.set_values(values)
 
+    def set_fees(self, in_value: Any, limited: Any, most: int = 0) -> None:
+        """What a row pays for testing each column: (1 + columns) x columns, without a test above and below each one.
+
+        Fees of the first table are part of the value, those of the second add up to at most `most`; None: no fees.
+        """
+        for kind, below in enumerate((in_value, limited)):
+            columns = 0 if below is None else len(below) - 1
+            given = None if below is None else whole(below, "fees", (1 + columns, columns))
+            self._call("fees", kind, given, columns, most)
+
+    def set_rules(self, purity: Any, cost: Any, most: int = 0) -> None:
+        """Rules for every leaf, rows x classes each, or None: some class has a sum of `purity` of at least 0, and the
+        sum of `cost` for its own class is at most `most`."""
+        shape = (self.rows, self.classes)
+        parts = [None if part is None else whole(part, "rules", shape) for part in (purity, cost)]
+        self._call("rules", *parts, most)
+
     def _give_values(self, values: Any, sums: int, classes: int) -> None:
         self._call("values", values, sums, classes)
 
@@ -104,6 +121,8 @@ _OWN: Signatures = {
     "forbid": (ctypes.c_int, (HANDLE, BYTE_ARRAY)),
     "values": (ctypes.c_int, (HANDLE, INT64_ARRAY, INT32, INT32)),
     "limits": (ctypes.c_int, (HANDLE, INT64_ARRAY, INT64_ARRAY)),
+    "fees": (ctypes.c_int, (HANDLE, INT32, INT64_ARRAY, INT32, COUNT)),
+    "rules": (ctypes.c_int, (HANDLE, INT64_ARRAY, INT64_ARRAY, COUNT)),
     "start": (ctypes.c_int, (HANDLE, *(INT32_ARRAY,) * 4, COUNT)),
     "status": (ctypes.c_int32, (HANDLE,)),
     "stop": (ctypes.c_int32, (HANDLE,)),

@@ -69,6 +69,20 @@ class CoupledNumeric(CoupledHandle[CoupledNumericFound]):
             self._call("counts", whole(count, "count", (self.rows,)))
         self.set_values(values)
 
+    def set_fees(self, groups: Any, in_value: Any, limited: Any, most: int = 0) -> None:
+        """What a row pays for testing a column of a group, as `Coupled.set_fees`; `groups` are those of all columns."""
+        group = whole(groups, "groups", (self.features,), np.int32)
+        for kind, below in enumerate((in_value, limited)):
+            size = 0 if below is None else len(below) - 1
+            given = None if below is None else whole(below, "fees", (1 + size, size))
+            self._call("fees", kind, given, size, group, most)
+
+    def set_rules(self, purity: Any, cost: Any, most: int = 0) -> None:
+        """Rules for every leaf, as `Coupled.set_rules`."""
+        shape = (self.rows, self.classes)
+        parts = [None if part is None else whole(part, "rules", shape) for part in (purity, cost)]
+        self._call("rules", *parts, most)
+
     def _give_values(self, values: Any, sums: int, classes: int) -> None:
         self._call("values", values, 1 + sums, classes)
 
@@ -103,6 +117,8 @@ _OWN: Signatures = {
     "columns": (ctypes.c_int, (HANDLE, INT32_ARRAY, COUNT, COUNT)),
     "values": (ctypes.c_int, (HANDLE, INT64_ARRAY, COUNT, INT32)),
     "bounds": (ctypes.c_int, (HANDLE, INT64_ARRAY, INT64_ARRAY)),
+    "fees": (ctypes.c_int, (HANDLE, INT32, INT64_ARRAY, INT32, INT32_ARRAY, COUNT)),
+    "rules": (ctypes.c_int, (HANDLE, INT64_ARRAY, INT64_ARRAY, COUNT)),
     "start": (ctypes.c_int, (HANDLE, *(INT32_ARRAY,) * 5, COUNT)),
     "answer": (ctypes.c_int, (HANDLE, INT64_ROOM)),
     "totals": (ctypes.c_int, (HANDLE, INT64_ROOM)),

@@ -26,6 +26,7 @@ from treeml.native.solver_input import (
     CostOfRows,
     CostRounding,
     Hazards,
+    Impurity,
     Labels,
     LeafCosts,
     Lines,
@@ -52,6 +53,7 @@ PROGRESS = ctypes.CFUNCTYPE(
 _STATUS = {0: "unknown", 1: "optimal", 2: "feasible", 3: "infeasible"}
 _STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
 _LOSS = {"squared": 0, "absolute": 1, "quantile": 2}
+IMPURITIES = ("code length", "entropy", "gini")  # in the order of treeml.h
 _CODE_ERROR: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
 
 
@@ -173,13 +175,15 @@ class Solver:
             self._give_targets(costs)
         elif isinstance(costs, Hazards):
             self._give_hazards(costs)
+        elif isinstance(costs, Impurity):
+            self._give_impurity(costs)
         elif isinstance(costs, Lines):
             self._give_lines(costs)
         elif isinstance(costs, CostOfRows):
             self._custom = self._leaf_costs(costs.function)
             self._call("treeml_custom", self._custom, None)
         else:
-            raise TypeError("costs must be Labels, ClassCosts, Targets, Hazards, Lines, CostOfRows or CostOfCounts")
+            raise TypeError(f"costs must be one of the kinds of LeafCosts, not {type(costs).__name__}")
 
     def _give_labels(self, costs: Labels) -> None:
         weights = self._weights(costs.weight)
@@ -209,6 +213,12 @@ class Solver:
     def _give_hazards(self, costs: Hazards) -> None:
         hazard, cost = (whole(costs.hazard, "hazard", (self.rows,)), whole(costs.cost, "cost", (self.rows,)))
         self._call("treeml_hazards", hazard, cost, flags(costs.died, "died", (self.rows,)))
+
+    def _give_impurity(self, costs: Impurity) -> None:
+        numbers = whole(costs.labels, "labels", (self.rows,), np.int32)
+        classes = in_range(costs.classes, "classes", 32)
+        kind = IMPURITIES.index(costs.kind)
+        self._call("treeml_impurity", kind, numbers, classes, self._weights(costs.weight), costs.unit)
 
     def _give_lines(self, costs: Lines) -> None:
         columns = np.shape(costs.values)[1] if np.ndim(costs.values) == 2 else 0
@@ -482,6 +492,10 @@ _SIGNATURES: Signatures = {
     ),
     "treeml_round": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_double, ctypes.c_double)),
     "treeml_hazards": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT64_ARRAY, BYTE_ARRAY)),
+    "treeml_impurity": (
+        ctypes.c_int,
+        (ctypes.c_void_p, INT32, INT32_ARRAY, INT32, INT64_ARRAY, ctypes.c_double),
+    ),
     "treeml_lines": (
         ctypes.c_int,
         (ctypes.c_void_p, FLOAT_ARRAY, INT32, FLOAT_ARRAY, FLOAT_ARRAY, ctypes.c_double),

@@ -1,6 +1,6 @@
 """What the C solver over tests is given besides the tests: what a leaf costs, and the conditions on a tree.
 
-Exactly one of the seven kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
+Exactly one of the eight kinds of `LeafCosts` says what a leaf costs. Arrays may have any integer type and layout; the
 solver converts and checks them.
 """
 
@@ -52,6 +52,17 @@ class Hazards:
 
 
 @dataclass(frozen=True, slots=True)
+class Impurity:
+    """A leaf costs what the mixture of its classes costs, whatever it predicts."""
+
+    kind: str  # code length (bits), entropy (of all rows, natural) or gini (of all rows)
+    labels: Any  # the class of each row, counted from 0
+    classes: int
+    weight: Any = None  # one whole number per row; None: 1 each
+    unit: float = 1.0  # of the weights
+
+
+@dataclass(frozen=True, slots=True)
 class Lines:
     """A leaf costs the squares that its best linear model leaves, plus a ridge on its slopes."""
 
@@ -84,7 +95,7 @@ class CostOfCounts:
         )
 
 
-LeafCosts = Labels | ClassCosts | Targets | Hazards | Lines | CostOfRows | CostOfCounts
+LeafCosts = Labels | ClassCosts | Targets | Hazards | Impurity | Lines | CostOfRows | CostOfCounts
 
 
 @dataclass(frozen=True, slots=True)

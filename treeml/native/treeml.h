@@ -98,6 +98,11 @@ TREEML_PUBLIC int treeml_targets (treeml_solver *, int32_t loss, const int64_t *
    hazard in the same units for rows that died, 0 for others. A leaf with D deaths, sum of costs C and sum of hazards H
    costs C + D log (H / D). */
 TREEML_PUBLIC int treeml_hazards (treeml_solver *, const int64_t *hazard, const int64_t *cost, const uint8_t *died);
+/* What the mixture of classes of a leaf costs, whatever it predicts: see solver/impurity.c for the three kinds. A row
+   counts weight * unit, or 1 if `weight` is NULL. */
+enum { TREEML_CODE_LENGTH, TREEML_ENTROPY, TREEML_GINI };
+TREEML_PUBLIC int treeml_impurity (treeml_solver *, int32_t kind, const int32_t *labels, int32_t classes,
+                                   const int64_t *weight, double unit);
 /* Linear models in the leaves: `values` is rows x columns. A leaf costs the least sum over its rows of weight *
    (squared residual + ridge * squared slopes); the intercept is free. */
 TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, int32_t columns, const double *target,
@@ -153,5 +158,14 @@ TREEML_PUBLIC int32_t treeml_statistics (void);
 TREEML_PUBLIC int treeml_statistic (const treeml_solver *, int32_t index, const char **name, double *value,
                                     const char **help);
 TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
+
+/* The short way, for brief searches: the tests as a matrix of bytes, row after row, and the squared loss of one number
+   for every row. */
+TREEML_PUBLIC int treeml_matrix (treeml_solver *, const uint8_t *cells, int64_t rows, int64_t columns,
+                                 const int64_t *targets);
+/* Solves and reports at once. `answer` has room for the status, the reason of the end, the value, the bound, the slack,
+   the number of nodes, and test, yes, no and label of `room` nodes; `numbers` for the unit and the statistics. */
+TREEML_PUBLIC int treeml_best (treeml_solver *, int64_t depth, int64_t milliseconds, int64_t room, int64_t *answer,
+                               double *numbers);
 
 #endif

@@ -2,45 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from treeml.problem.problem import Problem
+    from treeml.problem.problem import Feature, Problem
 
 
 def answer_bits(problem: Problem) -> NDArray[np.bool_]:
     """tests x rows: does the row answer yes?"""
     bits = np.empty((len(problem.tests), problem.rows), dtype=bool)
     for feature in problem.features:
-        codes = feature.codes
-        assert codes is not None, "a feature without codes comes with its bits"
-        block = bits[feature.first_test : feature.first_test + feature.tests]
-        if feature.kind == "ordered" and not feature.has_missing and feature.tests == feature.levels - 1:
-            # the tests are all cuts, in order
-            np.less_equal(codes[None, :], np.arange(feature.tests, dtype=np.int32)[:, None], out=block)
-            continue
-        tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
-        missing = codes < 0 if feature.has_missing else None
-        at_most = [j for j, test in enumerate(tests) if test.kind == "at most"]
-        if at_most:
-            bins = np.array([tests[j].values[0] for j in at_most], dtype=np.int32)
-            np.less_equal(codes[None, :], bins[:, None], out=block[: len(at_most)])
-        for j in range(len(at_most), len(tests)):
-            test = tests[j]
-            if test.kind == "true":
-                np.equal(codes, 1, out=block[j])
-            elif test.kind in ("level", "branch"):
-                np.equal(codes, test.values[0], out=block[j])
-            elif test.kind == "missing":
-                np.less(codes, 0, out=block[j])
-            else:
-                chosen = np.zeros(feature.levels + 1, dtype=bool)  # the last place is that of missing values
-                chosen[list(test.values)] = True
-                block[j] = chosen[codes]
-        if missing is not None:
-            for j, test in enumerate(tests):
-                block[j, missing] = test.missing_yes or test.kind == "missing"
+        _write_answers(problem, feature, bits[feature.first_test : feature.first_test + feature.tests])
     return bits
+
+
+def feature_keys(problem: Problem, feature: Feature) -> NDArray[Any]:
+    """For every row a number or bytes: rows have the same if they answer every test of the feature alike."""
+    codes = feature.codes
+    if problem.given_bits is None and codes is not None and _has_every_cut(feature):
+        return codes
+    if problem.given_bits is not None or codes is None:
+        bits = problem.bits[feature.first_test : feature.first_test + feature.tests]
+    else:
+        bits = np.empty((feature.tests, problem.rows), dtype=bool)
+        _write_answers(problem, feature, bits)
+    packed = np.ascontiguousarray(np.packbits(bits, axis=0).T)
+    return packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
+
+
+def _has_every_cut(feature: Feature) -> bool:
+    return feature.kind == "ordered" and not feature.has_missing and feature.tests == feature.levels - 1
+
+
+def _write_answers(problem: Problem, feature: Feature, block: NDArray[np.bool_]) -> None:
+    """Writes the answers to the tests of a feature, tests x rows."""
+    codes = feature.codes
+    assert codes is not None, "a feature without codes comes with its bits"
+    if _has_every_cut(feature):
+        np.less_equal(codes[None, :], np.arange(feature.tests, dtype=np.int32)[:, None], out=block)
+        return
+    tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
+    missing = codes < 0 if feature.has_missing else None
+    at_most = [j for j, test in enumerate(tests) if test.kind == "at most"]
+    if at_most:
+        bins = np.array([tests[j].values[0] for j in at_most], dtype=np.int32)
+        np.less_equal(codes[None, :], bins[:, None], out=block[: len(at_most)])
+    for j in range(len(at_most), len(tests)):
+        test = tests[j]
+        if test.kind == "true":
+            np.equal(codes, 1, out=block[j])
+        elif test.kind in ("level", "branch"):
+            np.equal(codes, test.values[0], out=block[j])
+        elif test.kind == "missing":
+            np.less(codes, 0, out=block[j])
+        else:
+            chosen = np.zeros(feature.levels + 1, dtype=bool)  # the last place is that of missing values
+            chosen[list(test.values)] = True
+            block[j] = chosen[codes]
+    if missing is not None:
+        for j, test in enumerate(tests):
+            block[j, missing] = test.missing_yes or test.kind == "missing"

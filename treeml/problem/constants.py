@@ -14,9 +14,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.hazards import relative_hazard
+from treeml.data.hazards import relative_hazard, relative_hazard_of
 from treeml.problem.arrays import Whole
 from treeml.problem.magnitudes import SAFE, largest
+
+_MANY = 2**22  # rows: up to here, numbers of 30 bits add up exactly in float64
 
 
 def best_constant(kind: str, values: Whole, weight: Whole, level: Fraction = Fraction(1, 2)) -> Fraction:
@@ -52,6 +54,9 @@ def group_constants(
         totals, sums = group_sums(group, groups, weight), group_sums(group, groups, values, weight)
         if all(totals):
             return [Fraction(part, total) for part, total in zip(sums, totals, strict=True)]
+    if kind == "hazard":
+        sums_of = (group_sums(group, groups, each) for each in (values & 1, values >> 1))
+        return [relative_hazard_of(*sums) if sums[1] else Fraction(0) for sums in zip(*sums_of, strict=True)]
     each = rows_of_groups(group, groups)
     return [best_constant(kind, values[rows], weight[rows], level) if len(rows) else Fraction(0) for rows in each]
 
@@ -82,6 +87,9 @@ def group_sums(group: NDArray[np.intp], groups: int, values: Whole, factors: Who
         products = values if factors is None else values * factors
         sums: list[int] = np.bincount(group, weights=products, minlength=groups).astype(np.int64).tolist()
         return sums
+    if factors is None and len(values) <= _MANY and largest(values) < 2**60:  # as two halves, each of them exactly
+        high, low = (group_sums(group, groups, each) for each in (values >> 30, values & (2**30 - 1)))
+        return [(above << 30) + below for above, below in zip(high, low, strict=True)]
     return [
         exact_sum(values[rows], None if factors is None else factors[rows]) for rows in rows_of_groups(group, groups)
     ]

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from treeml.problem.arrays import Bits, Rows, Whole
 from treeml.problem.magnitudes import added
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Sum
 from treeml.problem.tree import Leaf, Node, Split
+
+_VALUES = f"{__name__}.values"  # under which a problem keeps the values of its goals for one tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +104,17 @@ def evaluate_sum(total: Sum, problem: Problem, tree: Node, routed: Routed | None
     return value
 
 
-def evaluate_goals(problem: Problem, tree: Node, goals: tuple[Goal, ...] | None = None) -> tuple[Fraction, ...]:
-    """The value of every goal, as it is minimized."""
-    routed = Routed(problem, tree)
-    return tuple(evaluate_sum(goal.sum, problem, tree, routed) for goal in (problem.goals if goals is None else goals))
+def evaluate_goals(problem: Problem, tree: Node, routed: Routed | None = None) -> tuple[Fraction, ...]:
+    """The value of every goal, as it is minimized.
+
+    Those of the last tree are kept with the problem: who computes them and who checks them ask for the same tree.
+    """
+    known: tuple[Node, tuple[Fraction, ...]] | None = vars(problem).get(_VALUES)
+    if known is None or known[0] is not tree:
+        routed = routed or Routed(problem, tree)
+        known = tree, tuple(evaluate_sum(goal.sum, problem, tree, routed) for goal in problem.goals)
+        vars(problem)[_VALUES] = known
+    return known[1]
 
 
 def meets(bound: Bound, problem: Problem, tree: Node, routed: Routed | None = None) -> bool:

@@ -6,7 +6,7 @@ Logarithms are rounded floats, unlike every other cost here, so a proof of such 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False, slots=True)
 class HazardCost(StoredCost):
     """The loss of a leaf as a cost that is data."""
+
+    is_never_negative: ClassVar[bool] = True
 
     values: Whole  # rows, each as one whole number
     costs: Whole  # what the death of each row costs in any leaf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ PRECISION = 1e-10
 @dataclass(frozen=True, eq=False, slots=True)
 class LinearCost(StoredCost):
     """The loss of the linear model of a leaf."""
+
+    is_never_negative: ClassVar[bool] = True
 
     columns: LinearColumns
 

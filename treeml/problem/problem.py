@@ -8,7 +8,7 @@ measure is one matrix of row x class costs (`Predicted`), so a measure added to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -105,6 +105,11 @@ class Problem:
     @property
     def rows(self) -> int:
         return len(self.count)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the problem and its bits, without the facts that `once` keeps with it."""
+        kept = {*(each.name for each in fields(self)), "bits"}
+        return {name: value for name, value in vars(self).items() if name in kept}
 
     def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...]) -> Problem:
         """The same rows and tests with other goals and bounds; bits are kept if they were computed."""

@@ -19,19 +19,28 @@ if TYPE_CHECKING:
 
 def groups(problem: Problem) -> NDArray[np.int64]:
     """For every row the number of its group: rows that answer every test alike are always in one leaf."""
-    import numpy as np  # imported here: start-up time
+    # imported here: start-up time
+    import numpy as np
 
-    if problem.rows == 0 or len(problem.bits) == 0:
-        return np.zeros(problem.rows, dtype=np.int64)
-    packed = np.ascontiguousarray(np.packbits(problem.bits, axis=0).T)
-    _, numbers = np.unique(packed.view([("", packed.dtype)] * packed.shape[1]).ravel(), return_inverse=True)
+    from treeml.problem.answers import feature_keys
+
+    numbers = np.zeros(problem.rows, dtype=np.int64)
+    count = 1
+    for feature in problem.features:
+        if count >= problem.rows:
+            break  # every row is a group
+        if feature.tests:
+            _, keys = np.unique(feature_keys(problem, feature), return_inverse=True)
+            joined = numbers * (int(keys.max(initial=0)) + 1) + keys.reshape(-1)
+            distinct, numbers = np.unique(joined, return_inverse=True)
+            count = len(distinct)
     return np.asarray(numbers, dtype=np.int64)
 
 
 def deepest(problem: Problem) -> int:
     """No tree that meets the bounds is deeper: every leaf holds a row, and no path asks a test twice."""
     numbers = groups(problem)
-    limits = [int(numbers.max(initial=0)), len(problem.bits)]
+    limits = [int(numbers.max(initial=0)), len(problem.tests)]
     if problem.max_depth is not None:
         limits.append(problem.max_depth)
     leaves = problem.bound_on("Leaves", "<=")

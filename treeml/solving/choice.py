@@ -79,9 +79,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
     named = named_backends(request.spec)
     if request.cluster is not None:
         return _on_cluster(problems, request, request.cluster, named)
-    backends = [registry.get(method.name) for method in named] or [
-        backend for backend in registry.all() if backend.can.automatic
-    ]
+    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
     if request.proof is not None:
         backends = _provers(backends, request.spec)
     if request.write_model is not None:
@@ -90,7 +88,8 @@ def plan(problems: Problems, request: Request) -> Chosen:
     if first is not None:
         backends.sort(key=lambda backend: backend.name != first[0])
     refused: list[tuple[Backend, Refusal]] = []
-    for candidate in _candidates(backends, {method.name: method for method in named}, problems, request):
+    methods = {method.name: method for method in named}
+    for candidate in _candidates(backends, methods, problems, request, names_others=bool(named)):
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
             planned = replace(candidate.outcome, reason=reason)
@@ -98,7 +97,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
-    raise RefusedError(_all_refused(refused))
+    raise RefusedError(_all_refused(list(_candidates(backends, methods, problems, request))))
 
 
 def _on_cluster(problems: Problems, request: Request, address: str, named: tuple[Method, ...]) -> Chosen:
@@ -135,12 +134,17 @@ def every_plan(problems: Problems, request: Request) -> Iterator[Candidate]:
 
 
 def _candidates(
-    backends: list[Backend] | tuple[Backend, ...], methods: Mapping[str, Method], problems: Problems, request: Request
+    backends: list[Backend] | tuple[Backend, ...],
+    methods: Mapping[str, Method],
+    problems: Problems,
+    request: Request,
+    *,
+    names_others: bool = True,
 ) -> Iterator[Candidate]:
     for backend in backends:
         method = methods.get(backend.name)
         lowered = problems.form(numeric=_takes_numbers(backend, method, problems))
-        outcome = planning.plan(lowered.problem, backend, request.options_for(method))
+        outcome = planning.plan(lowered.problem, backend, request.options_for(method), names_others=names_others)
         yield Candidate(backend, outcome, lowered, method)
 
 
@@ -220,7 +224,13 @@ def reason_for(backend: Backend, refused: list[tuple[Backend, Refusal]], first: 
     return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")
 
 
-def _all_refused(refused: list[tuple[Backend, Refusal]]) -> Diagnostic:
+def _all_refused(candidates: list[Candidate]) -> Diagnostic:
+    refused = [
+        (candidate.backend, refusal)
+        for candidate in candidates
+        if not isinstance(candidate.outcome, Plan)
+        for refusal in candidate.outcome
+    ]
     notes = dict.fromkeys(f"{backend.name}: {refusal.because}" for backend, refusal in refused)
     helps = dict.fromkeys(refusal.instead for _, refusal in refused if refusal.instead)
     return Diagnostic("B505", "no back-end takes this specification", notes=tuple(notes), helps=tuple(helps))

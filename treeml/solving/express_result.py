@@ -1,4 +1,4 @@
-"""The answer of the express way -> Result, whose tree, measures and reports are made when they are read.
+"""The answer of the express way -> Result, whose parts are made when they are read.
 
 A short search is over before the objects that describe its answer could be made, and most callers read few of them.
 Nothing here refers to the rows: they were counted before, and may change after the call.
@@ -6,220 +6,193 @@ Nothing here refers to the rows: they were counted before, and may change after 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, fields
 from fractions import Fraction
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from treeml.backends import registry
-from treeml.backends.claims import Evidence
+from treeml.backends.claims import Proof, require
 from treeml.backends.contract import Progress, Status, Stop
-from treeml.backends.native.kernel_choice import prefer_numeric_for
 from treeml.backends.planning.plan import closing
-from treeml.data.read import array_names
-from treeml.data.table import label_text
-from treeml.lang.diagnostic import Diagnostic
+from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.lang.spec import Spec
-from treeml.native.matrix import MatrixAnswer, MatrixSize, statistic_names
 from treeml.solving.choice import reason_for
-from treeml.solving.result import Result, plain
+from treeml.solving.express_task import BACKEND, ExpressTask
+from treeml.solving.result import Number, Result, plain
 from treeml.solving.verify import GoalCheck, RequirementCheck, Verification
-from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
+from treeml.solving.verify_answer import not_verified
 from treeml.trees.tree import Tree
 
-BACKEND = "native"
-_KERNEL = "native, numeric kernel"
-_PROVED = (Evidence("search", _KERNEL),)
-_STOPPED = (Evidence("search bound", _KERNEL),)
+MOST_SECONDS = 3.0  # for the search; afterwards it begins anew, with all that the general way can do
+SHARE_OF_TIME = 0.1  # of a time limit
 
 
-class ExpressLeaf(NamedTuple):
-    """A leaf with the number of its class."""
-
-    label: int
-
-
-class ExpressSplit(NamedTuple):
-    """Rows with numbers up to the cut go to the yes side; without a cut, those whose number is 1."""
-
-    column: int
-    cut: float | None
-    yes: Any  # ExpressNode
-    no: Any
+def time_for_search(task: ExpressTask, spent: float) -> float:
+    """The seconds that the express way may search; not positive if there is no time for it."""
+    return MOST_SECONDS if task.within is None else min(MOST_SECONDS, SHARE_OF_TIME * task.within - spent)
 
 
-ExpressNode = ExpressLeaf | ExpressSplit
+class ExpressAnswer(ABC):
+    """A verified tree and what is known about it: a method `make_...` for every part of a Result that is not usual."""
 
+    __slots__ = ("begun", "built", "depth", "ended", "is_optimal", "task")
+    proved: ClassVar[Proof]
+    stopped: ClassVar[Proof]
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExpressTask:
-    """What is asked: the fewest errors, or the best accuracy, up to a depth."""
+    def __init__(self, task: ExpressTask, is_optimal: bool, depth: int, begun: float, built: float) -> None:
+        self.task, self.is_optimal, self.depth = task, is_optimal, depth
+        self.begun, self.built, self.ended = begun, built, built
 
-    spec: Spec
-    warnings: tuple[Diagnostic, ...]
-    depth: int
-    within: float | None
+    def __init_subclass__(cls) -> None:
+        require("optimal", 0, cls.proved)
+        require("feasible", 0, cls.stopped)
 
+    @abstractmethod
+    def value(self) -> Fraction:
+        """The value of the goal, as the rows have it."""
 
-class CountedTree(NamedTuple):
-    """A tree with how many rows of every class reach each of its leaves, the yes side first."""
+    @abstractmethod
+    def claim(self) -> Fraction:
+        """The value that the kernel claims."""
 
-    root: ExpressNode
-    cells: list[list[int]]
-    errors: int
-    depth: int
+    @abstractmethod
+    def lower(self) -> Fraction:
+        """The bound, in the user's sense."""
 
+    @abstractmethod
+    def rows_of_leaves(self) -> Sequence[int]: ...
 
-class ExpressAnswer(NamedTuple):
-    """A verified tree, and what is known about it."""
+    @abstractmethod
+    def own_measures(self) -> Mapping[str, Fraction]:
+        """The measures that the goal is about."""
 
-    task: ExpressTask
-    counted: CountedTree
-    size: MatrixSize
-    found: MatrixAnswer
-    shape: tuple[int, ...]  # rows and columns
-    begun: float
-    built: float
+    @abstractmethod
+    def remark(self) -> str:
+        """Which kernel ran, and why."""
 
-    def make_tree(self) -> Tree:
-        names, leaves = array_names(self.shape[1]), iter(self.counted.cells)
-        fields: dict[int, Field] = {}
+    @abstractmethod
+    def make_tree(self) -> Tree: ...
 
-        def made(node: ExpressNode) -> Node:
-            if isinstance(node, ExpressLeaf):
-                counts = tuple(next(leaves))
-                return TreeLeaf(self.size.labels[node.label], sum(counts), counts, tuple(map(Fraction, counts)))
-            name, is_truth = names[node.column], node.cut is None
-            test = TreeTest(name, "is true" if is_truth else "at most", (1.0 if is_truth else node.cut,))
-            if node.column not in fields:
-                fields[node.column] = Field(name, "binary", (0.0, 1.0)) if is_truth else Field(name, "number")
-            return Branch(test, made(node.yes), made(node.no))
+    @abstractmethod
+    def all_statistics(self) -> dict[str, float]:
+        """Those of the kernel."""
 
-        root = made(self.counted.root)
-        return Tree(root, "classes", "y", tuple(self.size.labels), (), tuple(fields.values()), names)
+    def make_status(self) -> Status:
+        return Status.OPTIMAL if self.is_optimal else Status.FEASIBLE
 
-    def value(self, errors: int) -> Fraction:
-        """The value of the goal: these errors, or the accuracy that they leave."""
-        (goal,) = self.task.spec.goals
-        if goal.sense == "minimize":
-            return Fraction(errors)
-        return 1 - Fraction(errors, sum(map(sum, self.counted.cells)))
+    def make_stop(self) -> Stop:
+        return Stop.PROVED if self.is_optimal else Stop.INTERRUPTED
+
+    def make_backend(self) -> str:
+        return BACKEND
+
+    def make_objective(self) -> Number:
+        return plain(self.value())
+
+    def make_bound(self) -> Number:
+        return plain(self.lower())
+
+    def make_gap(self) -> float | None:
+        value = self.value()
+        distance = abs(value - self.lower())
+        return 0.0 if not distance else float(distance / abs(value)) if value else None
+
+    def make_verified(self) -> bool:
+        return True
+
+    def make_seconds(self) -> float:
+        return self.ended - self.begun
+
+    def make_build_seconds(self) -> float:
+        return self.built - self.begun
+
+    def shape_measures(self) -> dict[str, Fraction]:
+        sizes = self.rows_of_leaves()
+        return {"depth": Fraction(self.depth), "leaves": Fraction(len(sizes)), "support": Fraction(min(sizes))}
 
     def make_exact(self) -> Verification:
         (goal,), (limit,) = self.task.spec.goals, self.task.spec.requirements
-        sizes = [sum(counts) for counts in self.counted.cells]
-        errors, depth = Fraction(self.counted.errors), Fraction(self.counted.depth)
-        rate = errors / sum(sizes)
-        measures = {
-            "errors": errors,
-            "error_rate": rate,
-            "accuracy": 1 - rate,
-            "depth": depth,
-            "leaves": Fraction(len(sizes)),
-            "support": Fraction(min(sizes)),
-        }
+        depth = Fraction(self.depth)
         slack = limit.limit - depth
-        text = limit.text or limit.name
         return Verification(
-            (GoalCheck(goal.text, goal.sense, self.value(self.counted.errors), self.value(self.found.value)),),
-            (RequirementCheck(limit.name, text, limit.sense, limit.limit, depth, slack, slack >= 0),),
-            measures,
-            confusion=(tuple(map(label_text, self.size.labels)), self._confusion()),
+            (GoalCheck(goal.text, goal.sense, self.value(), self.claim()),),
+            (RequirementCheck(limit.name, limit.text or limit.name, limit.sense, limit.limit, depth, slack, True),),
+            self.own_measures(),
+            confusion=self.confusion(),
         )
 
-    def _confusion(self) -> tuple[tuple[Fraction, ...], ...]:
-        """For every actual class, the rows of each predicted class."""
-        places = range(len(self.size.labels))
-        ends = list(zip(_leaves(self.counted.root), self.counted.cells, strict=True))
-        return tuple(
-            tuple(Fraction(sum(counts[actual] for leaf, counts in ends if leaf.label == place)) for place in places)
-            for actual in places
-        )
+    def confusion(self) -> tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None:
+        return None
 
-    def make_measures(self) -> dict[str, int | float]:
-        return {name: plain(value) for name, value in self.make_exact().measures.items()}
+    def make_measures(self) -> dict[str, Number]:
+        return {name: plain(value) for name, value in self.own_measures().items()}
 
     def make_trace(self) -> tuple[Progress, ...]:
-        value, bound = (self.value(self.found.value),), self.value(self.found.bound)
-        return (Progress(self._statistics()["seconds"], value, bound, evidence=_STOPPED),)
+        return (Progress(self.all_statistics()["seconds"], (self.claim(),), self.lower(), evidence=self.stopped),)
 
-    def make_statistics(self) -> Mapping[str, float]:
-        own = self._statistics()
-        return {**own, "objective": float(self.found.value), "objective_bound": float(self.found.bound)}
-
-    def _statistics(self) -> dict[str, float]:
-        own = dict(zip(statistic_names(), self.found.statistics, strict=True))
-        built, solved = own.pop("build_microseconds") / 1e6, own.pop("solve_microseconds") / 1e6
-        return {"seconds": built + solved, **own, "build_seconds": built, "solve_seconds": solved}
+    @abstractmethod
+    def make_statistics(self) -> dict[str, float]: ...
 
     def make_plan(self) -> tuple[str, ...]:
-        backend, size = registry.get(BACKEND), self.size
-        _, remark = prefer_numeric_for(size.cuts, size.columns, self.shape[0], self.task.depth)
-        return reason_for(backend, [], None), closing(backend), remark
+        backend = registry.get(BACKEND)
+        opening = () if self.task.spec.backends else (reason_for(backend, [], None),)
+        return (*opening, closing(backend), self.remark())
+
+    def make_raw_status(self) -> str:
+        return "optimal, proved" if self.is_optimal else "feasible, interrupted"
+
+    def make_warnings(self) -> tuple[Diagnostic, ...]:
+        return self.task.warnings
+
+    def make_spec(self) -> Spec:
+        return self.task.spec
+
+    def make_evidence(self) -> Proof:
+        return self.proved if self.is_optimal else self.stopped
 
 
-class _Unmade:
-    """Stands for a part that nobody has read."""
-
-
-_UNMADE: Any = _Unmade()
+def named_statistics(names: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    """The statistics of a kernel by name, with times in seconds."""
+    own = dict(zip(names, values, strict=True))
+    built, solved = own.pop("build_microseconds") / 1e6, own.pop("solve_microseconds") / 1e6
+    return {"seconds": built + solved, **own, "build_seconds": built, "solve_seconds": solved}
 
 
 class ExpressResult(Result):
-    """A Result that makes some of its parts when they are read."""
+    """A Result that makes its parts when they are read."""
 
     __slots__ = ("_answer",)
     _answer: ExpressAnswer
 
 
-def _part(name: str) -> property:
+def _part(name: str, default: Any, factory: Any) -> property:
     held: Any = Result.__dict__[name]
+    maker = f"make_{name}"
 
     def get(self: ExpressResult) -> Any:
-        value = held.__get__(self)
-        if value is _UNMADE:
-            value = getattr(self._answer, f"make_{name}")()
+        try:
+            return held.__get__(self)
+        except AttributeError:  # nobody has read it
+            make = getattr(self._answer, maker, None)
+            value = make() if make is not None else default if factory is MISSING else factory()
             held.__set__(self, value)
-        return value
+            return value
 
     return property(get, lambda self, value: held.__set__(self, value))
 
 
-for _name in ("tree", "exact", "measures", "trace", "statistics", "plan"):
-    setattr(ExpressResult, _name, _part(_name))
+for _field in fields(Result):
+    setattr(ExpressResult, _field.name, _part(_field.name, _field.default, _field.default_factory))
 
 
-def late_result(answer: ExpressAnswer) -> Result:
-    """The result of a verified answer."""
-    found = answer.found
-    status = f"{'optimal' if found.is_optimal else 'feasible'}, {'proved' if found.is_optimal else 'interrupted'}"
-    value, bound = answer.value(found.value), answer.value(found.bound)
-    distance = abs(value - bound)
-    result = ExpressResult(
-        status=Status.OPTIMAL if found.is_optimal else Status.FEASIBLE,
-        stop=Stop.PROVED if found.is_optimal else Stop.INTERRUPTED,
-        backend=BACKEND,
-        tree=_UNMADE,
-        objective=plain(value),
-        bound=plain(bound),
-        gap=0.0 if not distance else float(distance / value) if value else None,
-        verified=True,
-        seconds=monotonic() - answer.begun,
-        build_seconds=answer.built - answer.begun,
-        measures=_UNMADE,
-        exact=_UNMADE,
-        trace=_UNMADE,
-        statistics=_UNMADE,
-        warnings=answer.task.warnings,
-        plan=_UNMADE,
-        raw_status=status,
-        spec=answer.task.spec,
-        evidence=_PROVED if found.is_optimal else _STOPPED,
-    )
+def late_result(answer: ExpressAnswer, wrong: Sequence[str]) -> Result:
+    """The result of an answer; BackendError if something is wrong with it."""
+    if wrong:
+        raise BackendError(not_verified(BACKEND, tuple(wrong)))
+    result = object.__new__(ExpressResult)
     object.__setattr__(result, "_answer", answer)
+    answer.ended = monotonic()
     return result
-
-
-def _leaves(node: ExpressNode) -> list[ExpressLeaf]:
-    return [node] if isinstance(node, ExpressLeaf) else _leaves(node.yes) + _leaves(node.no)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from treeml.lang.diagnostic import Diagnostic, Label
 from treeml.lang.numerals import readable
-from treeml.problem.magnitudes import added
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Predicted
 
@@ -60,7 +59,7 @@ def _a_leaf_meets(bound: Bound) -> bool:
     share = term.scale if factor == 1 else factor * term.scale
     limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
     most = limit.numerator * share.denominator
-    values = (total * share.numerator * limit.denominator for total in map(added, term.cost.T))
+    values = (total * share.numerator * limit.denominator for total in term.totals)
     return any((bound.sense == ">=" or value <= most) and (bound.sense == "<=" or value >= most) for value in values)
 
 

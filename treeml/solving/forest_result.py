@@ -12,6 +12,7 @@ from treeml.forests.criterion import Criterion
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.tree import Node
 from treeml.solving.choice import lower, plan
+from treeml.solving.long_run import long_run_said
 from treeml.solving.request import Request
 from treeml.solving.result import Result, plain
 from treeml.solving.verify import Verification
@@ -28,7 +29,9 @@ def solve_forest(
     """The best forest by the criterion of the spec's `ensemble` statement, or by `kind`."""
     refuse_one_class(dataset)
     task = _task(dataset, request, begun)
-    return _result(boost(task, on_progress, kind), task, request)
+    with long_run_said(task.limits, begun, is_asked=False, what="forest"):
+        answer = boost(task, on_progress, kind)
+    return _result(answer, task, request)
 
 
 def recovered_forest(

@@ -15,16 +15,20 @@ from time import monotonic
 import numpy as np
 
 from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
+from treeml.backends.portfolio.accompany import accompanied
 from treeml.backends.run import run
 from treeml.data.table import Dataset, take_column, take_rows
-from treeml.lang.diagnostic import BackendError
+from treeml.lang.diagnostic import BackendError, DataError
 from treeml.measures.cuts import ranks
+from treeml.measures.lower_dataset import Lowered
+from treeml.problem.tree import Node
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Result
 
-LARGE = 200_000  # rows; fewer are always searched as they are
-FIRST = 1 << 15  # rows of the first sample
+LARGE = 2_000_000  # cells, rows times columns; fewer are always searched as they are
+FIRST = 300_000  # cells of the first sample
+FEWEST = 1_000  # rows of the first sample
 GROWTH = 4  # from one sample to the next
 SHARE_OF_SAMPLE = 0.1  # of the time that is left, for a first tree, if there is time for a search on all rows
 SHARE = 0.4  # of the time that is left, for making the tests of all rows; the search needs the rest
@@ -43,7 +47,9 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
     A tree to start from, a file to write or trees to list concern all tests, so such runs never use samples.
     """
     spec = request.spec
-    if dataset.rows < LARGE or spec.within is None or dataset.given_weight is not None:
+    if spec.within is None or dataset.given_weight is not None:
+        return False
+    if dataset.rows * len(dataset.features) < LARGE or dataset.rows < GROWTH * _first_size(dataset):
         return False
     if (
         request.cluster is not None
@@ -55,6 +61,11 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
     ):
         return False
     return not request.files()
+
+
+def _first_size(dataset: Dataset) -> int:
+    """The rows of the first sample."""
+    return max(FEWEST, FIRST // max(1, len(dataset.features)))
 
 
 def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
@@ -93,7 +104,7 @@ def best_of_samples(
     `share`: of the time that is left; the rest is for a search on all rows.
     """
     best: Result | None = None
-    size = FIRST
+    size = _first_size(dataset)
     deadline = monotonic() + share * (request.deadline(begun) - monotonic())
     while True:
         started = monotonic()
@@ -103,7 +114,8 @@ def best_of_samples(
         end = min(limits.deadline.at, deadline)
         # The first sample has a moment even if reading took all the time: a late tree is better than none.
         part = Deadline(end if best else max(started + (end - started) / 2, monotonic() + _LEAST))
-        answer = run(chosen.plan, replace(limits, deadline=part), None, _without_bounds(on_progress))
+        runs = accompanied if chosen.has_company else run
+        answer = runs(chosen.plan, replace(limits, deadline=part), None, _without_bounds(on_progress))
         if answer.tree is not None:
             found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), size, verified)
             best = found if best is None or (found is not None and _is_better(found, best)) else best
@@ -116,7 +128,7 @@ def best_of_samples(
 
 
 def sampled(dataset: Dataset, size: int) -> Dataset:
-    """One row of every so many, drawn at random, which stands for all of them."""
+    """One row in every n, drawn at random, which stands for all of them."""
     step = dataset.rows // size
     rows = np.arange(size) * step + np.random.default_rng(size).integers(0, step, size)
     count = np.full(size, step) if dataset.count is None else dataset.count[rows] * step
@@ -159,6 +171,18 @@ def _on_all_rows(
     try:
         return verified(unproved, chosen, dataset, request, clock)
     except BackendError:  # the requirements hold on the sample, and not on all rows
+        return None
+
+
+def start_of(quick: Result | None, lowered: Lowered) -> Node | None:
+    """The tree of a sample for the search on all rows to go on from; None if it has no such tests."""
+    if quick is None or quick.tree is None:
+        return None
+    from treeml.trees.importing.read import lower_start  # imported here: start-up time
+
+    try:
+        return lower_start(quick.tree, lowered)
+    except DataError:
         return None
 
 

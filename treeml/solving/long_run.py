@@ -17,7 +17,7 @@ from treeml.backends.contract import Limits
 
 LONG = 10.0  # seconds
 MESSAGE = (
-    "not finished after %g s, and no time limit is given; Ctrl-C stops with the best tree so far, "
+    "not finished after %g s, and no time limit is given; Ctrl-C stops with the best %s so far, "
     "and `within 1 min` in the spec, --within 1min or within=60 sets a limit"
 )
 LOGGER = logging.getLogger("treeml")
@@ -26,6 +26,7 @@ LOGGER = logging.getLogger("treeml")
 @dataclass
 class _LongRun:
     begun: float
+    what: str
     is_said: bool = False
 
     def look(self) -> bool:
@@ -36,19 +37,21 @@ class _LongRun:
 
     def say(self) -> None:
         self.is_said = True
-        LOGGER.warning(MESSAGE, LONG)
+        LOGGER.warning(MESSAGE, LONG, self.what)
 
 
 @contextmanager
-def long_run_said(limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False) -> Iterator[Limits]:
+def long_run_said(
+    limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False, what: str = "tree"
+) -> Iterator[Limits]:
     """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`.
 
-    `is_limited` says that the run has a limit of time of its own, as `improve by ... within 10 s`.
+    `is_limited` says that the run has a limit of time of its own, as `improve by ... within 10 s`; `what` is searched.
     """
     if limits.deadline.at < float("inf") or is_limited:
         yield limits
         return
-    run = _LongRun(begun)
+    run = _LongRun(begun, what)
     if is_asked:
         yield replace(limits, is_over=run.look)
         return

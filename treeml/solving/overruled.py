@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from treeml.data.table import Dataset, label_text
+from treeml.lang.measures import MEASURES
 from treeml.measures.evaluators import TreeOutcome
-from treeml.solving.verify import SHAPE_GOALS, GoalCheck, goal_values, is_met
+from treeml.solving.verify import GoalCheck, goal_values, is_met
 from treeml.trees.nodes import overruled_class
 from treeml.trees.tree import Tree
 
 MOST_EXPLAINED = 16  # leaves; each evaluates every requirement once
-OF_SHAPE = SHAPE_GOALS | {"uses"}  # measures that are the same whatever the leaves predict
 
 
 def with_reasons(outcome: TreeOutcome, dataset: Dataset, goals: Sequence[GoalCheck]) -> Tree:
@@ -50,7 +50,8 @@ def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset, goal
     needed = [
         each.text or each.name
         for each in dataset.spec.requirements
-        if any(use.measure not in OF_SHAPE for _, use in each.expression.parts) and not is_met(each, given, switched)
+        if any(not MEASURES[use.measure].ignores_predictions for _, use in each.expression.parts)
+        and not is_met(each, given, switched)
     ]
     return f"{needed[0]} and {len(needed) - 1} more" if len(needed) > 1 else "".join(needed)
 

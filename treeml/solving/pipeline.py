@@ -37,7 +37,15 @@ from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
 from treeml.solving.express import express
 from treeml.solving.feasibility import impossible
-from treeml.solving.haste import SHARE_OF_SAMPLE, best_of_samples, better_of, is_pressed, may_sample, time_to_verify
+from treeml.solving.haste import (
+    SHARE_OF_SAMPLE,
+    best_of_samples,
+    better_of,
+    is_pressed,
+    may_sample,
+    start_of,
+    time_to_verify,
+)
 from treeml.solving.long_run import long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.overruled import with_reasons
@@ -127,7 +135,7 @@ def solve_dataset(
             return quick
     problems = lower(dataset, request)
     chosen = plan(problems, request)
-    start = starting_tree(dataset, request, chosen.lowered)
+    start = starting_tree(dataset, request, chosen.lowered) or start_of(quick, chosen.lowered)
     built = monotonic()
     files = request.files()
     if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:

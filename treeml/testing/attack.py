@@ -473,7 +473,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="of the first world; unless given, one that is printed")
     parser.add_argument("--with", dest="backends", action="append", default=[], help="only this back-end; repeatable")
     parser.add_argument("--into", type=Path, default=Path("found"), help="folder for what shows a fault again")
-    parser.add_argument("--worlds", type=int, help="at most so many")
+    parser.add_argument("--worlds", type=int, help="the maximum number of worlds")
     asked = parser.parse_args(arguments)
     seed = Random().randrange(2**32) if asked.seed is None else asked.seed
     sys.stdout.write(f"seed {seed}\n")

@@ -6,14 +6,14 @@ share a mistake with reading, lowering, solving or verifying.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, product
-from math import ceil
+from math import ceil, log
 from random import Random
 
 from treeml.testing.real_truth import cumulative_hazards, linear_loss, survival_loss, variance
@@ -521,6 +521,35 @@ def _purity(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ..
     return min(shares, default=Fraction(1))
 
 
+def _class_weights(view: View, tree: Grown) -> Iterator[list[Fraction]]:
+    """The weight of every class in every leaf."""
+    for place in tree:
+        yield [_weight_where(view, (row for row in place.rows if view.actual[row] == name)) for name in view.names]
+
+
+def _mean_mixture(view: View, tree: Grown, cost: Callable[[list[Fraction], Fraction], Fraction]) -> Fraction:
+    """The costs of the mixtures of classes in the leaves that weigh something, divided by the weight of all rows."""
+    total = _weight_where(view, iter(range(view.rows)))
+    if not total:
+        raise TooMany
+    leaves = ((weights, sum(weights, Fraction(0))) for weights in _class_weights(view, tree))
+    return sum((cost(weights, whole) for weights, whole in leaves if whole), Fraction(0)) / total
+
+
+def _gini(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+    def cost(weights: list[Fraction], whole: Fraction) -> Fraction:
+        return whole - sum((weight**2 for weight in weights), Fraction(0)) / whole
+
+    return _mean_mixture(view, tree, cost)
+
+
+def _log_loss(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
+    def cost(weights: list[Fraction], whole: Fraction) -> Fraction:
+        return sum((weight * Fraction(log(whole / weight)) for weight in weights if weight), Fraction(0))
+
+    return _mean_mixture(view, tree, cost)
+
+
 def _monotone(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction:
     """If two inputs differ in this column only, the one with the higher value is positive if the other is."""
     name, rising = use.arguments[0], use.arguments[1] == "increasing"
@@ -657,6 +686,8 @@ _MEASURES = {
     "leaf_weight": _leaf_weight,
     "leaf_errors": _leaf_errors,
     "purity": _purity,
+    "gini": _gini,
+    "log_loss": _log_loss,
     "monotone": _monotone,
     "survival_loss": _survival_loss,
     "squared_loss": _loss,

@@ -198,9 +198,10 @@ class TreeData:
         deepest, todo = 0, [(self.root, 0)]
         while todo:
             node, depth = todo.pop()
-            deepest = max(deepest, depth)
             if isinstance(node, Branch):
                 todo += [(side, depth + 1) for side in sides(node)]
+            elif depth > deepest:
+                deepest = depth
         return deepest
 
     @property
@@ -346,12 +347,11 @@ def class_shares(leaf: TreeLeaf, classes: Sequence[Any]) -> tuple[Fraction, ...]
 
 def overruled_class(leaf: TreeLeaf, classes: Sequence[Any]) -> int | None:
     """The number of the class with the largest share in a leaf, if the leaf predicts a class with a smaller share."""
-    if not classes or not leaf.rows or not (leaf.weights or leaf.counts):
-        return None
     amounts = leaf.weights if any(leaf.weights) else leaf.counts
-    largest = max(amounts, default=0)
-    predicted = next((number for number, label in enumerate(classes) if label == leaf.prediction), None)
-    return None if predicted is None or not largest or amounts[predicted] == largest else amounts.index(largest)
+    if not leaf.rows or not amounts or leaf.prediction not in classes:
+        return None
+    largest, predicted = max(amounts), amounts[classes.index(leaf.prediction)]
+    return None if predicted is largest or predicted == largest or not largest else amounts.index(largest)
 
 
 def number_text(value: Any) -> str:

@@ -19,10 +19,11 @@ from treeml.data.conditions import cluster_targets
 from treeml.data.hazards import survival_times, surviving
 from treeml.data.linear import LinearColumns, fitted
 from treeml.data.table import Dataset, label_text
-from treeml.lang.measures import ChosenLoss, chosen_loss
+from treeml.lang.measures import MEASURES, ChosenLoss, chosen_loss
+from treeml.lang.spec import Spec
 from treeml.problem import tree as nodes
 from treeml.problem.constants import exact_sum, group_constants, in_units
-from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
+from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest, overruled_class
 from treeml.trees.routing import answers, dataset_inputs
 from treeml.trees.tree import Tree
 
@@ -68,6 +69,8 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     classes = tuple(map(plain_value, dataset.classes))
     if task == "classes":
         leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
+        if _predictions_are_free(dataset.spec):
+            leaves = [_with_majority(leaf, classes) for leaf in leaves]
     else:
         leaves = _number_leaves(dataset, [rows for _, rows in ends], outputs, task)
     return Tree(
@@ -80,6 +83,22 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
         tuple(field for name, field in fields.items() if name in used),
         tuple([name for name in dataset.table.columns if name not in apart]),
     )
+
+
+def _predictions_are_free(spec: Spec) -> bool:
+    """Whether no goal and no requirement depends on what the leaves predict, so that a back-end chose any class.
+
+    A tree that is improved keeps the predictions of its start, and those of the trees of a forest are votes.
+    """
+    if spec.improve is not None or spec.ensemble is not None:
+        return False
+    expressions = [goal.expression for goal in spec.goals] + [each.expression for each in spec.requirements]
+    return all(MEASURES[use.measure].ignores_predictions for each in expressions for _, use in each.parts)
+
+
+def _with_majority(leaf: TreeLeaf, classes: tuple[Any, ...]) -> TreeLeaf:
+    heaviest = overruled_class(leaf, classes)
+    return leaf if heaviest is None else replace(leaf, prediction=classes[heaviest])
 
 
 _Pruned = int | tuple[TreeTest, "_Pruned", "_Pruned"]

@@ -26,7 +26,7 @@ from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.problem import Goal, Problem
-from treeml.problem.terms import Depth, Leaves, Sum
+from treeml.problem.terms import Depth, Leaves, Purity, Sum
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving import long_run
 from treeml.solving.choice import lower
@@ -271,7 +271,7 @@ def test_a_run_that_takes_long_says_so_once(
 
     model = tml.parse(f"predict y minimize errors require depth {text}")
     model.solve(rows, classes, on_progress=listen)
-    assert [message for message in caplog.messages if "Ctrl-C" in message] == [long_run.MESSAGE % 0.0]
+    assert [message for message in caplog.messages if "Ctrl-C" in message] == [long_run.MESSAGE % (0.0, "tree")]
     caplog.clear()
     model.solve(rows, classes, within=0.5)
     assert not caplog.messages
@@ -310,6 +310,56 @@ def test_a_run_that_is_out_of_time_at_once_still_has_a_tree_with_a_split(monkeyp
     answer = accompanied(replace(planned, steps=(), backend=waiting), NO_LIMITS)
     assert isinstance(answer.tree, Split)
     assert answer.status is Status.FEASIBLE
+
+
+def test_a_single_leaf_of_the_companion_is_no_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "RESCUE", 60.0)  # it ends with the first tree that splits
+    problem = binary(["000", "001", "010", "100", "111"] * 3, 2, minimize(errors([0, 0, 1, 1, 1] * 3, 2)))
+    company = Companion(problem, NO_LIMITS, None, None, improve_while)
+    assert company.offer(Leaf(1))
+    company.first_tree()
+    assert isinstance(company.tree, Split)
+
+
+def test_leaves_that_need_three_levels_to_be_pure_are_found() -> None:
+    rows = [format(number, "03b") for number in range(8)] * 4
+    actual = [row.count("1") % 2 for row in rows]
+    purity = Purity(np.eye(2, dtype=np.int64)[actual])
+    problem = binary(rows, 2, minimize(errors(actual, 2)), (bound(purity, ">=", 1), bound(Depth(), "<=", 4)))
+    trees = list[Node]()
+    Anytime(problem, trees.append, lambda: bool(trees)).run(Deadline.after(60))
+    assert evaluate_goals(problem, trees[-1]) == (0,)
+
+
+def test_the_fewest_leaves_with_a_limit_on_errors_have_a_tree() -> None:
+    random = np.random.default_rng(4)
+    rows, classes = random.integers(0, 2, (200, 9)), random.integers(0, 2, 200)
+    dataset, request = prepare("predict y minimize leaves require accuracy >= 0.85", rows, classes)
+    problem = lower(dataset, request).form(numeric=True).problem
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
+    company.is_enough = lambda: company.tree is not None
+    improve_while(company)
+    assert company.tree is not None
+    assert is_answer(problem, company.tree)
+
+
+def test_proposals_do_not_make_the_answers_to_all_cuts() -> None:
+    random = np.random.default_rng(5)
+    rows = np.column_stack([random.normal(size=(300, 2)), random.integers(0, 2, 300)])
+    dataset, request = prepare("predict y minimize errors", rows, random.integers(0, 2, 300))
+    problem = lower(dataset, request).form(numeric=True).problem
+    proposals = Anytime(problem, lambda tree: None, lambda: False).splits.propose(np.arange(300))
+    assert {problem.tests[each.test].feature for each in proposals} == {0, 1, 2}
+    assert "bits" not in vars(problem)
+
+
+def test_the_companion_starts_sooner_if_there_is_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companions, "HEAD_START", 0.2)
+    hurried = Companion(xor(), Limits(deadline=Deadline.after(1)), None, None, improve_while)
+    patient = Companion(xor(), NO_LIMITS, None, None, improve_while)
+    assert hurried.is_urgent
+    assert not patient.is_urgent
+    assert hurried.head_start < patient.head_start
 
 
 def test_the_companion_goes_on_from_a_tree_of_the_exact_search() -> None:

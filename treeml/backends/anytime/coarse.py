@@ -14,16 +14,15 @@ from treeml.problem.evaluate import answers
 from treeml.problem.problem import Feature, Problem, Test
 from treeml.problem.terms import Used
 
-MOST_TESTS = 400
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
 
 
-def coarsened(problem: Problem) -> tuple[Problem, list[int]] | None:
+def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | None:
     """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many."""
     columns = columns_of(problem, forbidden_features(problem))
-    if not columns or len(columns) * FEWEST_CUTS > 2 * MOST_TESTS:
+    if not columns or len(columns) * FEWEST_CUTS > 2 * most_tests:
         return None
-    cuts = min(max(MOST_TESTS // len(columns), FEWEST_CUTS), MOST_CUTS)
+    cuts = min(max(most_tests // len(columns), FEWEST_CUTS), MOST_CUTS)
     tests = list(dict.fromkeys(test for column in columns for test in _tests_of(problem, column, cuts)))
     rows = np.arange(problem.rows)
     bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)

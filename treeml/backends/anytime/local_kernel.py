@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import NO_OPTIONS, Limits
+from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.flat_tree import tree_of
 from treeml.backends.native.goals import NativeObjective, kind, objective_of
-from treeml.backends.native.inputs import make_solver, search_settings
+from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
 from treeml.backends.native.kernel_choice import choose_kernel
 from treeml.backends.native.refusals import refusals
 from treeml.problem.problem import Bound, Problem
@@ -76,9 +77,12 @@ class LocalKernel:
         leaves = settings.get("leaves")
         self.most_leaves: int | None = None if leaves is None else int(leaves)
         self.bounds = tuple(bound for bound in problem.bounds if kind(bound) in LOCAL)
+        self.limits_leaves = any(kind(bound) in (Purity, LeafErrors) for bound in self.bounds)
         self.numbers = np.random.default_rng(seed).integers(0, 2**63, problem.rows, dtype=np.uint64)
         self.known: dict[tuple[int, int, int], SolvedBranch] = {}
         self.bits = problem.bits if self.kernel == "binary" else None
+        self.columns = CodedColumns(problem, forbidden_features(problem))
+        self.codes = self.columns.codes() if self.kernel == "numeric" else None
         self.solves = 0
         self.is_interrupted = False  # by Ctrl-C, or by `interrupt`
         self._running: Solver | ThresholdSolver | None = None
@@ -101,7 +105,7 @@ class LocalKernel:
         known = self.known.get(key)
         if known is not None and known.is_best:
             return known
-        found = self._solve(self.restricted(rows), rows, depth, seconds, leaves, start)
+        found = self._solve(rows, depth, seconds, leaves, start)
         self.is_interrupted |= found.stop == "interrupted"
         if not len(found.test) or found.value is None:
             return known
@@ -117,7 +121,7 @@ class LocalKernel:
     def choose(self, rows: Rows, cost: NDArray[np.int64], seconds: float) -> tuple[int, int, int] | None:
         """The best single split if rows cost what `cost` says, rows x parts: its test and the part on either side."""
         objective = NativeObjective(cost=cost)
-        with self._solver(self.restricted(rows, classes=cost.shape[1]), objective) as solver:
+        with self._solver(rows, objective, classes=cost.shape[1]) as solver:
             found = solver.solve(depth=1, seconds=seconds)
         if len(found.test) != 3:
             return None
@@ -134,9 +138,7 @@ class LocalKernel:
         bits = None if self.bits is None else self.bits[:, rows]
         return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
 
-    def _solve(
-        self, local: Problem, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None
-    ) -> Found:
+    def _solve(self, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None) -> Found:
         from treeml.backends.native.flat_tree import flat_tree
 
         whole = self.objective
@@ -145,7 +147,7 @@ class LocalKernel:
             cost=None if whole.cost is None else whole.cost[rows],
             loss=None if whole.loss is None else whole.loss.restricted(Part(rows, frozenset(), frozenset())),
         )
-        with self._solver(local, objective) as solver:
+        with self._solver(rows, objective) as solver:
             return solver.solve(
                 depth=depth,
                 support=self.support,
@@ -156,8 +158,15 @@ class LocalKernel:
             )
 
     @contextmanager
-    def _solver(self, local: Problem, objective: NativeObjective) -> Iterator[Solver | ThresholdSolver]:
-        solver = make_solver(local, objective, self.kernel)
+    def _solver(
+        self, rows: Rows, objective: NativeObjective, classes: int | None = None
+    ) -> Iterator[Solver | ThresholdSolver]:
+        """A solver for these rows; `classes`: those of the costs, if they are not those of the problem."""
+        if self.codes is not None and objective.most == inf:
+            part = self.columns.at(rows, self.codes)
+            solver: Solver | ThresholdSolver = numeric_solver(self.problem, objective, self.problem.count[rows], part)
+        else:
+            solver = make_solver(self.restricted(rows, classes), objective, self.kernel)
         self._running = solver
         self.solves += 1
         try:

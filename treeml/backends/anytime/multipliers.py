@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from treeml.backends.anytime import local_kernel
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Deadline
+from treeml.backends.native.coupled.relabeling import Relabeling, broken, labeled
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.problem.evaluate import Routed, meets_all
@@ -25,16 +26,14 @@ from treeml.problem.magnitudes import row_reach
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Leaves, Predicted, Sum
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.tree import Node
 
 STEPS = 4096  # prices are multiples of 1 / STEPS of the goal's unit
-RISE, FALL = 1.6, 1.25  # factors of a price
+FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by their squares
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
 ROUND = 12  # sets of prices between two beginnings
+PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
 SAFE = 2**50
-NEVER = Deadline()
-
-Labels = NDArray[np.intp]
 
 
 def takes(problem: Problem) -> bool:
@@ -54,17 +53,24 @@ class Multipliers:
     interrupts: list[Callable[[], None]]
     seed: int = 0
     quotient: Fraction | None = None  # the least so far, if the goal is one
+    has_tree: bool = False  # was a tree better than all before?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
         """Searches until the time is up; after every round of prices: was a tree better than all before?"""
         random = np.random.default_rng(self.seed)
         seconds, number = FIRST_SECONDS, 0
         best: NDArray[np.float64] | None = None
+        prices: NDArray[np.float64] | None = None
         while True:
             task = _surrogate(self.problem, self.quotient)
             if task is None:
                 return
-            prices = _first_prices(task) if best is None else best * np.exp(random.normal(0, 0.5, len(best)))
+            if best is not None:
+                prices = best * np.exp(random.normal(0, 0.5, len(best)))
+            elif prices is None:
+                prices = _first_prices(task)
+            pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
+            was_broken: NDArray[np.bool_] | None = None
             has_better = False
             for _ in range(ROUND):
                 if deadline.passed or self.is_over():
@@ -73,7 +79,12 @@ class Multipliers:
                 sums, is_better = self.try_prices(task, prices, seconds, number, deadline)
                 if is_better:
                     best, has_better = prices.copy(), True
-                prices = prices * np.where(_broken(task, sums) > 0, RISE, 1 / FALL)
+                is_broken = broken(task, sums) > 0
+                if was_broken is not None:  # a price that turns was close, so its next steps are smaller
+                    pace = np.where(is_broken == was_broken, pace, np.maximum(np.sqrt(pace), SLOWEST))
+                prices, was_broken = prices * np.where(is_broken, pace**2, 1 / pace), is_broken
+                if best is None and number >= PRICES_ALONE:
+                    break  # trees of other methods may meet the requirements
             seconds *= 1.5
             yield has_better
 
@@ -95,17 +106,18 @@ class Multipliers:
         def offered(tree: Node) -> None:
             nonlocal is_better, sums
             routed = Routed(self.problem, tree)
-            found = _Relabeling(task, routed)
+            found = Relabeling(task, routed)
             sums = found.sums
             for labels in found.repaired():
-                relabeled = _labeled(tree, iter(labels))
+                relabeled = labeled(tree, iter(labels))
                 if self.offer(relabeled):
-                    is_better = True
+                    is_better = self.has_tree = True
                     self.note(relabeled)
 
         search = Anytime(shaped, offered, self.is_over, self.seed + number)
         self.interrupts.append(search.kernel.interrupt)
-        search.run(Deadline(min(deadline.at, Deadline.after(seconds).at)))
+        # Until the requirements are met, other prices help more than better trees for these.
+        search.run(Deadline(min(deadline.at, Deadline.after(seconds).at)), None if self.has_tree else 1)
         self.interrupts.pop()
         return sums, is_better
 
@@ -151,99 +163,14 @@ def _first_prices(task: CoupledTask) -> NDArray[np.float64]:
     return np.array([worth / max(1, row_reach(each)) for each in task.values[1:]], dtype=np.float64)
 
 
-def _broken(task: CoupledTask, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-    """By how much each sum is beyond its limits."""
-    return np.array(
-        [
-            max(0, 0 if low is None else low - int(value), 0 if high is None else int(value) - high)
-            for value, low, high in zip(sums, task.low, task.high, strict=True)
-        ],
-        dtype=np.int64,
-    )
-
-
 def relabeled(problem: Problem, tree: Node, deadline: Deadline) -> Node | None:
     """The tree with labels that meet the requirements on predictions, if single changes lead there in time."""
     task = _surrogate(problem)
     if task is None or task.excluded is not None:
         return None
-    labels = _Relabeling(task, Routed(problem, tree), deadline)
+    labels = Relabeling(task, Routed(problem, tree), deadline)
     for found in labels.repaired():
-        candidate = _labeled(tree, iter(found))
+        candidate = labeled(tree, iter(found))
         if meets_all(problem, candidate):
             return candidate
     return None
-
-
-class _Relabeling:
-    """The leaves of a tree, with what every label costs and adds to the limited sums."""
-
-    def __init__(self, task: CoupledTask, routed: Routed, deadline: Deadline = NEVER) -> None:
-        self.task, self.deadline = task, deadline
-        leaves = routed.leaves
-        self.values = np.stack([task.values[:, rows].sum(axis=1) for _, _, rows in leaves])  # leaves x sums x classes
-        self.labels: Labels = np.array([leaf.label for leaf, _, _ in leaves], dtype=np.intp)
-        self.scale = np.array([max(1, row_reach(each)) for each in task.values[1:]], dtype=np.float64)
-        self.sums = self.totals(self.labels)[1:]
-
-    def totals(self, labels: Labels) -> NDArray[np.int64]:
-        return np.asarray(self.values[np.arange(len(labels)), :, labels].sum(axis=0))
-
-    def violation(self, totals: NDArray[np.int64]) -> float:
-        return float((_broken(self.task, totals[1:]) / self.scale).sum()) if self.task.sums else 0.0
-
-    def repaired(self) -> Iterator[Labels]:
-        """Labels that meet the requirements, from those of the tree and from those that cost least."""
-        for start in (self.labels, self.values[:, 0, :].argmin(axis=1)):
-            labels = self.met(start.copy())
-            if labels is not None:
-                yield self.cheaper(labels)
-
-    def met(self, labels: Labels) -> Labels | None:
-        """Changes one label at a time, at the least cost for what it mends, until nothing is broken."""
-        broken = self.violation(self.totals(labels))
-        while broken > 0:
-            best: tuple[float, float, int, int] | None = None
-            for leaf, label, totals in self.changes(labels):
-                left = self.violation(totals)
-                if left < broken:
-                    extra = float(self.values[leaf, 0, label] - self.values[leaf, 0, labels[leaf]])
-                    ratio = extra / (broken - left) if extra > 0 else extra
-                    if best is None or ratio < best[0]:
-                        best = (ratio, left, leaf, label)
-            if best is None or self.deadline.passed:
-                return None
-            _, broken, leaf, label = best
-            labels[leaf] = label
-        return labels
-
-    def cheaper(self, labels: Labels) -> Labels:
-        """Changes labels while that costs less and breaks nothing."""
-        while True:
-            now = self.totals(labels)[0]
-            found = [
-                (int(totals[0]), leaf, label)
-                for leaf, label, totals in self.changes(labels)
-                if totals[0] < now and not self.violation(totals)
-            ]
-            if not found or self.deadline.passed:
-                return labels
-            _, leaf, label = min(found)
-            labels[leaf] = label
-
-    def changes(self, labels: Labels) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Every single change of a label, and all sums after it."""
-        now = self.totals(labels)
-        for leaf in range(len(labels)):
-            rest = now - self.values[leaf, :, labels[leaf]]
-            for label in range(self.values.shape[2]):
-                if label != labels[leaf]:
-                    yield leaf, label, rest + self.values[leaf, :, label]
-
-
-def _labeled(node: Node, labels: Iterator[np.intp]) -> Node:
-    """The tree with other labels, in the order of `Routed.leaves`."""
-    if isinstance(node, Leaf):
-        return Leaf(int(next(labels)))
-    yes = _labeled(node.yes, labels)
-    return Split(node.test, yes, _labeled(node.no, labels))

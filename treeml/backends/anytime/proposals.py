@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_of_cut
 from treeml.backends.native.goals import NativeObjective
 from treeml.backends.native.inputs import forbidden_features
+from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 
 Rows = NDArray[np.intp]
@@ -37,6 +38,7 @@ class Splits:
         columns = columns_of(problem, forbidden)
         self.ordered = [column for column in columns if column.test < 0 and column.missing != "high"]
         self.tests = np.array([column.test for column in columns if column.test >= 0], dtype=np.intp)
+        self._bits: NDArray[np.bool_] | None = None
 
     def propose(self, rows: Rows, random: np.random.Generator | None = None, share: float = 1.0) -> list[Proposal]:
         """The best cut of every column; with `random`, of a share of the columns."""
@@ -48,11 +50,11 @@ class Splits:
             proposal = self._cut(column, rows, values)
             if proposal is not None:
                 found.append(proposal)
-        tests = self.tests
-        if random is not None and len(tests):
-            tests = tests[random.random(len(tests)) <= share]
-        if len(tests):
-            found += self._tests(tests, rows, values)
+        places = np.arange(len(self.tests))
+        if random is not None and len(places):
+            places = places[random.random(len(places)) <= share]
+        if len(places):
+            found += self._tests(places, rows, values)
         found.sort(key=lambda each: each.score)
         return found
 
@@ -73,13 +75,25 @@ class Splits:
         test, _ = test_of_cut(self.problem, column, cut + 1 if column.missing == "low" else cut)
         return Proposal(float(scores[place]), test)
 
-    def _tests(self, tests: NDArray[np.intp], rows: Rows, values: Sums) -> list[Proposal]:
-        bits = self.problem.bits[tests[:, None], rows[None, :]]
+    def _tests(self, places: NDArray[np.intp], rows: Rows, values: Sums) -> list[Proposal]:
+        bits = self.bits[places[:, None], rows[None, :]]
         yes = bits.astype(np.float32) @ values.astype(np.float32)
         count = bits.sum(axis=1)
         useful = np.flatnonzero((count > 0) & (count < len(rows)))
         scores = self._score(yes[useful].astype(np.float64)) + self._score(values.sum(axis=0) - yes[useful])
-        return [Proposal(float(score), int(tests[at])) for score, at in zip(scores, useful, strict=True)]
+        return [Proposal(float(score), int(self.tests[places[at]])) for score, at in zip(scores, useful, strict=True)]
+
+    @property
+    def bits(self) -> NDArray[np.bool_]:
+        """The answers to `tests`. The cuts of ordered columns have none: they may be too many for the memory."""
+        if self._bits is None:
+            rows = np.arange(self.problem.rows)
+            self._bits = (
+                self.problem.bits
+                if len(self.tests) == len(self.problem.tests)
+                else np.array([answers(self.problem, int(test), rows) for test in self.tests], dtype=np.bool_)
+            )
+        return self._bits
 
     def _score(self, sums: Sums) -> Sums:
         """The impurity of sides with these sums."""

@@ -11,13 +11,15 @@ best tree with one of its upper splits replaced.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from math import inf
+from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.anytime.branches import GrownBranch, at, replaced, upper_branches
 from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.local_kernel import LocalKernel, Rows, SolvedBranch, Value
 from treeml.backends.anytime.proposals import Proposal, Splits
@@ -33,38 +35,10 @@ MOST_SECONDS = 2.0
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
 CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
 SECONDS_AHEAD = 0.5
+TESTS_AHEAD = (100, 400)  # tests of which these three levels are made on numbers: few are fast, many see more
+SHARE_OF_EXACT = 0.5  # of the time, at most, for exact searches of three or four levels
 STALE = 12  # moves without success, per branch that can be replaced, after which the search goes on elsewhere
 WORSE = 1.02  # a tree up to this much worse than the best is worth another change
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GrownBranch:
-    """A subtree with its rows: a split with two branches, or a subtree that was solved as a whole."""
-
-    rows: Rows
-    height: int  # the levels that it may have
-    value: Value
-    leaves: int
-    is_best: bool = False  # no branch of this height is better
-    solved: Node | None = None
-    test: int = -1
-    yes: GrownBranch | None = None
-    no: GrownBranch | None = None
-
-    @property
-    def sides(self) -> tuple[GrownBranch, GrownBranch]:
-        assert self.yes is not None
-        assert self.no is not None
-        return self.yes, self.no
-
-    def node(self) -> Node:
-        if self.solved is not None:
-            return self.solved
-        yes, no = self.sides
-        return Split(self.test, yes.node(), no.node())
-
-
-Path = tuple[bool, ...]  # from the root: on the yes side?
 
 
 class Anytime:
@@ -76,17 +50,23 @@ class Anytime:
         offer: Callable[[Node], object],
         is_over: Callable[[], bool],
         seed: int = 0,
-        heard: Callable[[], Node | None] = lambda: None,
+        heard: Callable[[], Node | None] | None = None,
     ) -> None:
-        """`heard`: the best tree of another search that runs at the same time."""
-        self.problem, self.offer, self.is_over, self.heard = problem, offer, is_over, heard
+        """`heard`: the best tree of an exact search of the whole problem that runs at the same time."""
+        self.problem, self.offer, self.is_over = problem, offer, is_over
+        self.heard: Callable[[], Node | None] = heard or (lambda: None)
+        self.has_company = heard is not None
         self.taken: Node | None = None  # the last tree that was heard of and tried
         self.kernel = LocalKernel(problem, seed)
         self.splits = Splits(problem, self.kernel.objective)
-        self.ahead, self.tests_ahead = self.kernel, None
-        coarse = coarsened(problem) if self.kernel.kernel == "numeric" else None
-        if coarse is not None:
-            self.ahead, self.tests_ahead = LocalKernel(coarse[0], seed), coarse[1]
+        self.ahead: list[tuple[LocalKernel, list[int] | None]] = []  # from few tests to many
+        for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
+            coarse = coarsened(problem, most)
+            if coarse is not None:
+                self.ahead.append((LocalKernel(coarse[0], seed), coarse[1]))
+        self.ahead = self.ahead or [(self.kernel, None)]
+        self.fineness: int | None = None  # which of them is used; None: any, at random
+        self.began, self.spent = monotonic(), 0.0  # seconds in exact searches of three or four levels
         self.random = np.random.default_rng(seed)
         self.patience: dict[tuple[int, int], float] = {}  # a set of rows and a height -> seconds for an exact search
         self.moves = 0
@@ -124,9 +104,11 @@ class Anytime:
             yield first
             return
         self.keep(first)
+        if self.ended:
+            yield first
+            return
         yield self.borrowed()
-        better = self.build(everybody, int(self.height), self.kernel.most_leaves, 0.0)
-        yield first if better is None or better.value > first.value else better
+        yield self.looking(everybody)
         ranks = iter(self.splits.propose(everybody)[1:])
         while True:
             yield self.borrowed()
@@ -146,6 +128,18 @@ class Anytime:
         self.looks = looks
         return first
 
+    def looking(self, rows: Rows) -> GrownBranch | None:
+        """The best tree so far, after greedy trees that look ahead by few tests and by many."""
+        for fineness in range(len(self.ahead)):
+            self.fineness = fineness
+            found = self.build(rows, int(self.height), self.kernel.most_leaves, 0.0)
+            if found is not None:
+                self.keep(found)
+            if self.ended:
+                break
+        self.fineness = None
+        return self.best
+
     def borrowed(self) -> GrownBranch | None:
         """The best tree of another search, if it is new and better than all of this one."""
         tree = self.heard()
@@ -163,18 +157,18 @@ class Anytime:
 
     def kicked(self, root: GrownBranch) -> GrownBranch | None:
         """The tree with one upper split replaced, whatever that costs."""
-        upper = [path for path, branch in self.branches(root) if branch.height > EXACT + 1] or [()]
+        upper = [path for path, branch in upper_branches(root, EXACT) if branch.height > EXACT + 1] or [()]
         path = upper[int(self.random.integers(len(upper)))]
         branch = at(root, path)
         other = self.resplit(branch, self.room(root, branch))
-        return None if other is None else self.replaced(root, path, other)
+        return None if other is None else replaced(root, path, other)
 
     def descend(self, root: GrownBranch) -> None:
         """Replaces branches while that helps, and keeps the best tree."""
         self.keep(root)
         stale = 0
         while not self.ended:
-            choices = [(path, branch) for path, branch in self.branches(root) if not self.is_done(branch)]
+            choices = [(path, branch) for path, branch in upper_branches(root, EXACT) if not self.is_done(branch)]
             if not choices or stale > STALE * len(choices) or self.heard() is not self.taken:
                 return
             path, branch = choices[int(self.random.integers(len(choices)))]
@@ -185,25 +179,13 @@ class Anytime:
                 continue
             if new.value < branch.value:
                 stale = 0
-            root = self.replaced(root, path, new)
+            root = replaced(root, path, new)
             self.keep(root)
 
     def keep(self, root: GrownBranch) -> None:
         if self.best is None or root.value < self.best.value:
             self.best = root
             self.offer(root.node())
-
-    def branches(self, root: GrownBranch) -> Iterator[tuple[Path, GrownBranch]]:
-        """Every branch with more levels than are solved exactly."""
-        todo: list[tuple[Path, GrownBranch]] = [((), root)]
-        while todo:
-            path, branch = todo.pop()
-            if branch.height <= EXACT:
-                continue
-            yield path, branch
-            if branch.solved is None:
-                yes, no = branch.sides
-                todo += [((*path, False), no), ((*path, True), yes)]
 
     def is_done(self, branch: GrownBranch) -> bool:
         return branch.is_best or branch.value <= self.floor(branch.rows)
@@ -221,20 +203,29 @@ class Anytime:
     def move(self, root: GrownBranch, branch: GrownBranch) -> GrownBranch | None:
         """A branch that may be better than this one."""
         room = self.room(root, branch)
-        if branch.height <= EXACT + 2 and self.random.random() < (0.5 if branch.height == EXACT + 1 else 0.2):
+        if self.may_solve(root, branch) and self.random.random() < (0.5 if branch.height == EXACT + 1 else 0.2):
             return self.exact(branch, room)
         if branch.solved is None and self.least is not None and self.random.random() < 0.3:
             return self.rerouted(branch, room)
         return self.resplit(branch, room)
 
+    def may_solve(self, root: GrownBranch, branch: GrownBranch) -> bool:
+        """Is an exact search of the branch worth trying? The whole tree is for the search that this one accompanies."""
+        if branch.height > EXACT + 2 or (branch is root and self.has_company):
+            return False
+        return self.spent <= SHARE_OF_EXACT * (monotonic() - self.began)
+
     def exact(self, branch: GrownBranch, room: int | None) -> GrownBranch | None:
         """The best branch of this height, if it is found in the time for it."""
+        begun = monotonic()
         key = self.kernel.key(branch.rows), branch.height
         seconds = self.patience.get(key, FIRST_SECONDS)
         if seconds > MOST_SECONDS:
             return None
         self.patience[key] = 2 * seconds
-        return self.solved(branch.rows, branch.height, room, seconds, branch.node())
+        found = self.solved(branch.rows, branch.height, room, seconds, branch.node())
+        self.spent += monotonic() - begun
+        return found
 
     def resplit(self, branch: GrownBranch, room: int | None) -> GrownBranch | None:
         """The branch with another split, and everything below it solved anew."""
@@ -291,6 +282,8 @@ class Anytime:
         simple = None
         if height <= EXACT or size <= CELLS:
             simple = self.solved(rows, min(height, EXACT), leaves, self.slice)
+            if simple is None and height > EXACT and self.kernel.limits_leaves:
+                return self.deeper(rows, height, leaves, noise)
             if simple is None or height <= EXACT or (leaves is not None and leaves <= EXACT + 1):
                 return simple if simple is None else replace(simple, height=height)
             if simple.value <= self.floor(rows):
@@ -306,6 +299,16 @@ class Anytime:
             return grown
         return replace(simple, height=height, is_best=False)
 
+    def deeper(self, rows: Rows, height: int, leaves: int | None, noise: float) -> GrownBranch | None:
+        """A branch for rows of which two levels make no leaves that are pure enough."""
+        if self.ended or (leaves is not None and leaves <= EXACT + 1):
+            return None
+        found = self.solved(rows, EXACT + 1, leaves, self.slice)
+        if found is not None:
+            return replace(found, height=height, is_best=found.is_best and height == EXACT + 1)
+        test = self.greedy(rows, None, noise) if height > EXACT + 1 else None
+        return None if test is None else self.split(rows, height, leaves, test, noise)
+
     @property
     def slice(self) -> float:
         """Seconds for one exact part."""
@@ -313,12 +316,14 @@ class Anytime:
 
     def lookahead(self, rows: Rows) -> int | None:
         """The split at the top of the best three levels on few tests, if they are few enough."""
-        if not self.looks or len(rows) * len(self.ahead.problem.tests) > CELLS_AHEAD:
+        fineness = int(self.random.integers(len(self.ahead))) if self.fineness is None else self.fineness
+        kernel, tests = self.ahead[fineness]
+        if not self.looks or len(rows) * len(kernel.problem.tests) > CELLS_AHEAD:
             return None
-        found = self.ahead.best(rows, EXACT + 1, min(self.slice, SECONDS_AHEAD))
+        found = kernel.best(rows, EXACT + 1, min(self.slice, SECONDS_AHEAD))
         if found is None or isinstance(found.tree, Leaf):
             return None
-        return found.tree.test if self.tests_ahead is None else self.tests_ahead[found.tree.test]
+        return found.tree.test if tests is None else tests[found.tree.test]
 
     def greedy(self, rows: Rows, simple: GrownBranch | None, noise: float) -> int | None:
         if self.random.random() >= noise:
@@ -382,16 +387,6 @@ class Anytime:
             return None
         return GrownBranch(rows, height, found.value, found.leaves, found.is_best, found.tree)
 
-    def replaced(self, root: GrownBranch, path: Path, new: GrownBranch) -> GrownBranch:
-        if not path:
-            return new
-        yes, no = root.sides
-        if path[0]:
-            yes = self.replaced(yes, path[1:], new)
-        else:
-            no = self.replaced(no, path[1:], new)
-        return replace(root, yes=yes, no=no, value=yes.value + no.value, leaves=yes.leaves + no.leaves)
-
 
 def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
     """A greedy tree whose last two levels are exact; None if the requirements exclude it."""
@@ -399,9 +394,3 @@ def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
     search.deadline = deadline
     first = search.first()
     return None if first is None else first.node()
-
-
-def at(root: GrownBranch, path: Path) -> GrownBranch:
-    for is_yes in path:
-        root = root.sides[0 if is_yes else 1]
-    return root

@@ -70,7 +70,10 @@ class CartBackend(BackendBase):
         "price": Option(float, 0, "the price of a leaf, as a share of the rows, for complexity pruning", low=0),
         "folds": Option(int, 10, "the parts of the rows for validated pruning", low=2),
         "standard_errors": Option(
-            float, 1, "validated pruning takes the smallest tree within so many standard errors of the best", low=0
+            float,
+            1,
+            "validated pruning takes the smallest tree whose error is at most this many standard errors above the best",
+            low=0,
         ),
         "confidence": Option(
             float, 0.25, "the confidence level of pessimistic pruning; lower prunes more", low=1e-6, high=0.5

@@ -30,7 +30,7 @@ class SplitCounts:
 
 
 def evidence(problem: Problem) -> SplitCounts | None:
-    """From the first goal on predictions or losses, or else from the first such bound; None if there is none.
+    """The counts of the first goal on predictions or losses, else of the first such bound; None without one.
 
     A row of weight w counts w for its class. With misclassification costs it counts, for every class, what that class
     saves compared with the most expensive one, as in the altered priors of Breiman and others (1984).

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import exp, expm1, lgamma, log, log1p, log2
+from math import exp, expm1, lgamma, log, log1p
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.evaluate import meets
 from treeml.problem.fans import chained, children
+from treeml.problem.impurity_cost import bits_of_split, code_length
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Leaves, Loss, Predicted, Sum
 from treeml.problem.tree import Leaf, Node
@@ -142,19 +143,15 @@ def _pessimistic(factor: Fraction, term: Predicted, problem: Problem, confidence
 def _description(factor: Fraction, term: Predicted, problem: Problem) -> Costs:
     """Bits: one per node for its kind, the number of the test per split, and the classes of the rows per leaf.
 
-    The classes are coded one by one, each with its frequency so far plus one half (Krichevsky and Trofimov 1981), so
-    no frequencies need to be sent.
+    This is `description_length`, for goals that count something else: a row counts 1 on average, for its best class.
     """
     excess = _excess(factor, term, problem)
     best, mass, classes = excess.argmin(axis=1), excess.max(axis=1), excess.shape[1]
 
     def cost(rows: Rows, label: int) -> Fraction:
-        counts = np.bincount(best[rows], mass[rows], minlength=classes).tolist()
-        chance = sum(lgamma(count + 0.5) - lgamma(0.5) for count in counts)
-        chance -= lgamma(sum(counts) + classes / 2) - lgamma(classes / 2)
-        return Fraction(1 - chance / log(2))
+        return Fraction(1 + code_length(np.bincount(best[rows], mass[rows], minlength=classes).tolist()))
 
-    return Costs(cost, Fraction(1 + log2(max(1, len(problem.tests)))))
+    return Costs(cost, Fraction(bits_of_split(len(problem.tests))))
 
 
 def _excess(factor: Fraction, term: Predicted, problem: Problem) -> NDArray[np.float64]:

@@ -27,11 +27,11 @@ SLACKS: tuple[int | None, ...] = (0, 1, 2, 3, 5, 8, 12, 20, 40, None)  # of the 
 
 @dataclass(frozen=True, slots=True)
 class LocalResult:
-    """The result for a local instance: a tree over the problem's tests, a proof that there is none, or neither."""
+    """The result for a local instance: a tree over the problem's tests, a proof that no tree exists, or neither."""
 
     tree: Node | None = None
     is_proof: bool = False
-    why: str = ""  # the reason if it is neither
+    why: str = ""  # the reason, if there is neither a tree nor a proof
 
 
 class Inner(Protocol):
@@ -94,7 +94,7 @@ def _weighted_depth(tree: shallow.FlatShallowTree, instance: LocalInstance) -> i
 
 @dataclass(slots=True)
 class ByBackend:
-    """Any back-end: it is asked for an error-free tree that is one level shallower, repeatedly, until there is none."""
+    """Any back-end: asked again and again for an error-free tree one level shallower, until it finds no more."""
 
     backends: tuple[tuple[Backend, Mapping[str, Any]], ...]
     limits: Limits

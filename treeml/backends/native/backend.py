@@ -86,7 +86,10 @@ class NativeBackend(BackendBase):
     summary: ClassVar[str] = "branch and bound with a cache, in C; for additive goals, also with coupled requirements"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves", "TestCost", "DiscountedTestCost", "Loss", "Custom"}),
-        bounds=frozenset({"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}),
+        bounds=frozenset(
+            {"Depth", "Leaves", "Support", "Purity", "LeafErrors", "Predicted", "Used"}
+            | {"TestCost", "DiscountedTestCost"}
+        ),
         needs_depth=False,
         lexicographic=True,
         merges_rows=True,
@@ -153,6 +156,7 @@ class NativeBackend(BackendBase):
         from treeml.backends.native.coupled.requirements import is_coupled, without_idle
         from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
+        from treeml.backends.native.then_leaves import is_real_then_leaves, solve_then_leaves
 
         try:
             kernel, _ = choose_kernel(problem, limits.options)
@@ -167,6 +171,8 @@ class NativeBackend(BackendBase):
             return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
         if is_coupled(problem):
             problem = without_idle(problem)
+        if is_real_then_leaves(problem):
+            return solve_then_leaves(problem, limits, start, on_progress, self.solve)
         run = NativeRun(problem, limits, start, on_progress, began, kernel)
         try:
             return run.answer()

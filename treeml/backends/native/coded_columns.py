@@ -7,6 +7,7 @@ first and last, so that every cut is tried with them on either side. Any other t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,9 +54,18 @@ class CodedColumns:
     def __init__(self, problem: Problem, forbidden: frozenset[int] = frozenset()) -> None:
         self.problem = problem
         self.columns = columns_of(problem, forbidden)
+        self._given: NDArray[np.int32] | None = None
+
+    def at(self, rows: NDArray[np.intp], codes: NDArray[np.int32]) -> CodedColumns:
+        """The same columns on some of the rows; `codes` are those of all rows."""
+        part = copy(self)
+        part._given = codes[:, rows]
+        return part
 
     def codes(self) -> NDArray[np.int32]:
         """columns x rows."""
+        if self._given is not None:
+            return self._given
         codes = np.empty((len(self.columns), self.problem.rows), dtype=np.int32)
         for place, column in enumerate(self.columns):
             codes[place] = _codes(self.problem, column)

@@ -24,7 +24,7 @@ Whole = NDArray[np.int64]
 Factors = tuple[int, ...]  # of the cost, and of every sum
 
 MOST = 2**58  # no combination of cost and sums of a tree may be larger
-FINE = 2**40  # about so many steps has the cost of a combination
+FINE = 2**40  # about how many steps the cost of a combination has
 AROUND = (0.25, 0.6, 0.85, 1.0, 1.2, 1.6, 3.0)  # multiples of the best factor of one sum
 AROUND_SEVERAL = (0.6, 1.0, 1.6)
 STEPS = 8  # of a search along one factor

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.contract import Limits
+from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.goals import MOST, NativeObjective, centred, floor, in_64_bits, kind, limit_of
 from treeml.problem.hazard_cost import HazardCost
+from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.linear_cost import LinearCost
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import LeafErrors, Loss, Purity, Used
@@ -31,7 +33,8 @@ DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 def make_solver(problem: Problem, objective: NativeObjective, kernel: str) -> Solver | ThresholdSolver:
     """The solver of this kernel; leaf costs that are cut off at `most` are supported by the binary kernel only."""
     if kernel == "numeric" and objective.most == inf:
-        return _numeric_solver(problem, objective)
+        columns = CodedColumns(problem, forbidden_features(problem))
+        return numeric_solver(problem, objective, problem.count, columns)
     return _binary_solver(problem, objective)
 
 
@@ -48,6 +51,7 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
         ClassCosts,
         CostOfRows,
         Hazards,
+        Impurity,
         Lines,
         Targets,
     )  # imported here: start-up time
@@ -60,6 +64,9 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
         function = objective.custom.function
         if isinstance(function, HazardCost) and function.fits(MOST):
             return Hazards(function.values >> 1, function.costs, function.values & 1)
+        if isinstance(function, ImpurityCost):
+            weight = None if function.has_unit_weights else function.weight
+            return Impurity(function.kind, function.labels, function.classes, weight, float(function.scale))
         if isinstance(function, LinearCost) and function.columns.names:
             lines = function.columns
             return Lines(lines.values / lines.spread, lines.target, lines.weight, lines.ridge)
@@ -105,10 +112,13 @@ def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
     return strictest
 
 
-def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSolver:
+def numeric_solver(
+    problem: Problem, objective: NativeObjective, count: NDArray[np.int64], columns: CodedColumns
+) -> ThresholdSolver:
+    """The solver of the numeric kernel for rows with these columns and counts, all of the problem's or some."""
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
-    loss, forbidden = objective.loss, forbidden_features(problem)
+    loss = objective.loss
     if loss is not None:
         return ThresholdSolver(
             problem,
@@ -116,15 +126,15 @@ def _numeric_solver(problem: Problem, objective: NativeObjective) -> ThresholdSo
             weight=loss.weight * objective.factor,
             beside=objective.beside or 0.0,
             sides=_sides(loss),
-            count=problem.count,
-            forbidden=forbidden,
+            count=count,
+            columns=columns,
             fees=objective.column_cost,
         )
     return ThresholdSolver(
         problem,
         cost=_cost(problem, objective),
-        count=problem.count,
-        forbidden=forbidden,
+        count=count,
+        columns=columns,
         fees=objective.column_cost,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from treeml.backends.native.coupled.requirements import is_coupled, limits_predictions, without_idle
+from treeml.backends.native.coupled.requirements import couples, is_coupled, limits_predictions, without_idle
 from treeml.backends.native.coupled.task import has_small_sums
 from treeml.backends.native.goals import is_whole
 from treeml.problem.problem import Problem, once
@@ -25,6 +25,9 @@ _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
 MOST_COLUMNS = 4096  # of the numeric kernel; its work grows with their square
 FEW_COUPLED_CUTS = 12  # per column: up to this many, the coupled kernel on tests measured faster
+_OF_COLUMNS = frozenset(  # terms of the coupled kernel on columns
+    {"Predicted", "Leaves", "Depth", "Support", "Used", "TestCost", "DiscountedTestCost", "Purity", "LeafErrors"}
+)
 COUPLED_KERNELS = ("coupled", "coupled numeric")
 MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 
@@ -82,16 +85,17 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
     kernel = COUPLED_KERNELS[numeric]
     if foreign[kernel]:
         raise ValueError(f"`{foreign[kernel][0]}` is not an option of the {kernel} kernel, which this problem needs")
-    names = dict.fromkeys(bound.name for bound in problem.bounds if limits_predictions(bound) and bound.name)
+    names = dict.fromkeys(bound.name for bound in problem.bounds if couples(bound) and bound.name)
     which = f" ({', '.join(names)})" if names else ""
-    because = f"requirements on the predictions of all rows couple the leaves{which}"
+    what = "predictions" if any(limits_predictions(bound) for bound in problem.bounds) else "tests"
+    because = f"requirements on the {what} of all rows couple the leaves{which}"
     if numeric:
         return kernel, f"the coupled numeric kernel runs, on columns as they are: {because}"
     return kernel, f"the coupled kernel runs: {because}"
 
 
 def _has_many_cuts(problem: Problem) -> bool:
-    """Have columns so many cuts that the coupled kernel on columns is the better one?"""
+    """Do the columns have enough cuts for the coupled kernel on columns to be the better one?"""
     from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
 
     if problem.given_bits is not None or not problem.tests:
@@ -107,9 +111,10 @@ def coupled_obstacle(problem: Problem) -> str | None:
 
     if not problem.rows:
         return "there are no rows"
-    others = set().union(*(goal.sum.kinds() for goal in problem.goals)) - {"Predicted", "Leaves"}
+    sums = [*(goal.sum for goal in problem.goals), *(bound.sum for bound in problem.bounds)]
+    others = set().union(*(each.kinds() for each in sums)) - _OF_COLUMNS
     if others:
-        return f"it has no {min(others)} in a goal"
+        return f"it has no {min(others)}"
     if problem.classes > MOST_COUPLED_CLASSES:
         return f"{problem.classes} classes are more than its {MOST_COUPLED_CLASSES}"
     columns = len(columns_of(problem))

@@ -192,7 +192,7 @@ class TreeListing:
     # -- counting -------------------------------------------------------------------------
 
     def extend(self, slack: Slack | None, most: int | None, deadline: Deadline) -> Reached:
-        """Count the trees within the slack, or so many that the best `most` are known."""
+        """Count the trees within the slack, or enough of them to know the best `most`."""
         self.sure, self.examined, self.reached = 0, [], Reached()
         try:
             self._guide(deadline)

@@ -40,14 +40,14 @@ class ThresholdSolver:
         beside: float = 0.0,
         sides: tuple[Fraction, Fraction] | None = None,
         count: Any = None,
-        forbidden: frozenset[int] = frozenset(),
+        columns: CodedColumns | None = None,
         fees: Sequence[int | Fraction] | NDArray[np.int64] | None = None,
     ) -> None:
         """The costs of classes, or targets with the squared loss; `sides` makes that an absolute or quantile loss, with
         these costs per unit of a target above and below what a leaf predicts. `fees`: the cost of testing each feature.
         """
         self.problem = problem
-        self.columns = CodedColumns(problem, forbidden)
+        self.columns = CodedColumns(problem) if columns is None else columns
         self._solver = NumericSolver(self.columns.codes(), count)
         self._slack = Fraction(0)
         self._steps = 1  # of the solver per unit of the objective: a quantile loss counts in steps of its level
@@ -60,7 +60,7 @@ class ThresholdSolver:
         else:
             self._solver.costs(cost)
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
-        self.share: Callable[[FlatTestTree], None] | None = None  # told of every better tree while a search runs
+        self.share: Callable[[FlatTestTree], None] | None = None  # called with every better tree while a search runs
         self.news: Callable[[], FlatStart | None] | None = None  # asked for a tree to go on from while a search runs
 
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:

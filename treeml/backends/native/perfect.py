@@ -66,7 +66,7 @@ def smallest_perfect(run: NativeRun, bound: Bound) -> Answer | None:
     lower = objective[0] if found.status == "optimal" else min(objective[0], price * below + goal.constant)
     return Answer(
         STATUS[found.status],
-        STOP[found.stop],
+        Stop.PROVED if found.status == "optimal" else STOP[found.stop],
         tree,
         objective,
         lower,

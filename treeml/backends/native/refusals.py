@@ -11,6 +11,7 @@ from treeml.backends.native.coupled.refusals import coupled_refusals
 from treeml.backends.native.coupled.requirements import is_coupled, without_idle
 from treeml.backends.native.coupled.solve import in_turn
 from treeml.backends.native.goals import check_cost, kind, leaf_matrix, limit_of, objective_of, scaled_cost
+from treeml.backends.native.then_leaves import is_real_then_leaves
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Custom, LeafErrors, Leaves, Loss, Predicted, Purity, Support, TestCost, Used
 
@@ -21,11 +22,16 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
         problem = without_idle(problem)
     coupled = is_coupled(problem)
     for bound in problem.bounds:
-        yield from _bound_refusals(bound, coupled)
+        yield from _bound_refusals(bound)
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
-    if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
-        yield Refusal("several goals", "native handles several goals only if all of them are integers")
+    if is_real_then_leaves(problem):
+        yield from _size_refusals(problem.asking(problem.goals[:1], problem.bounds))
+    elif len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        yield Refusal(
+            "several goals",
+            "after a loss of real numbers, native breaks ties by the number of leaves and by nothing else",
+        )
     elif coupled:
         found = list(coupled_refusals(problem))
         if found and len(problem.goals) > 1:
@@ -50,7 +56,7 @@ def _goal_refusals(problem: Problem, goal: Goal) -> Iterator[Refusal]:
             yield Refusal(feature, "native does not support negative weights of losses")
 
 
-def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
+def _bound_refusals(bound: Bound) -> Iterator[Refusal]:
     feature = f"the requirement {bound.name}" if bound.name else "a requirement"
     if len(bound.sum.parts) != 1:
         yield Refusal(feature, "native bounds one measure at a time", "bound each of them by itself")
@@ -64,8 +70,6 @@ def _bound_refusals(bound: Bound, coupled: bool) -> Iterator[Refusal]:
         yield Refusal(feature, f"native supports only {'lower' if wanted == '>=' else 'upper'} limits on this measure")
     elif isinstance(term, Used) and limit_of(bound) >= 1 and limit_of(bound) < len(term.features):
         yield Refusal(feature, "native can forbid columns but not count them", "forbid each column by itself")
-    elif coupled and isinstance(term, Purity | LeafErrors):
-        yield Refusal(feature, "native takes no condition on single leaves beside a requirement on all predictions")
 
 
 def _shape_refusals(problem: Problem) -> Iterator[Refusal]:

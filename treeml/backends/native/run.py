@@ -52,7 +52,7 @@ class NativeRun:
     kernel: str = "binary"
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
-    climbed: bool = False  # did searches for a tree below a target raise the bound?
+    raised_by: str = "search bound"  # the rule of the bound of a search that does not end
     tells: bool = True  # are the values of the search values of the goal, so that they can be reported?
 
     @property
@@ -63,7 +63,7 @@ class NativeRun:
     @property
     def stopped_at(self) -> Proof:
         """The evidence of a bound of a search that was stopped or still runs."""
-        return _searched("target by target" if self.climbed else "search bound", self.kernel)
+        return _searched(self.raised_by, self.kernel)
 
     def answer(self) -> Answer:
         problem = self.problem
@@ -181,7 +181,7 @@ class NativeRun:
             start=start,
             on_progress=lambda seconds, value, bound: self.progress(objective, value, bound),
         )
-        self.climbed = found.statistics.get("climbs", 0) > 0
+        self.raised_by = _raised_by(found.statistics)
         return found
 
     def talk(self, solver: ThresholdSolver) -> None:
@@ -378,6 +378,13 @@ class NativeRun:
         if bound is not None:
             own["objective_bound"] = float(bound)
         return own
+
+
+def _raised_by(statistics: Mapping[str, float]) -> str:
+    """The rule of a bound, by what raised it."""
+    if statistics.get("climbs", 0) == 0:
+        return "search bound"
+    return "relaxed splits" if statistics.get("boxes", 0) > 0 else "target by target"
 
 
 @cache

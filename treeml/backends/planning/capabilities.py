@@ -13,11 +13,12 @@ from treeml.backends.planning.narrow import example_bounds
 from treeml.lang.display import shown
 from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
 from treeml.problem.fans import BRANCHES, has_fans
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Composite, Depth, Sum
 
 
+@once
 def is_direct(problem: Problem, can: Capabilities) -> bool:
     """Does the back-end take every goal and bound as it is? Then it lacks nothing, and no step has to restate them.
 
@@ -40,7 +41,7 @@ def is_direct(problem: Problem, can: Capabilities) -> bool:
 
 def _is_composed(total: Sum) -> bool:
     """Does the sum hold a term that is made of other sums?"""
-    return True in [isinstance(term, Composite) for _, term in total.parts]
+    return any(isinstance(term, Composite) for _, term in total.parts)
 
 
 def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:

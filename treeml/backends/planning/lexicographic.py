@@ -42,7 +42,7 @@ def lexicographic(inner: Solve) -> Solve:
             values += (answer.objective[0] + answer.tolerance,)
             if answer.stop is Stop.INTERRUPTED or limits.deadline.passed:
                 break
-        return _combined(problem, stages)
+        return combined_stages(problem, stages)
 
     return solve
 
@@ -61,7 +61,8 @@ def _object(problem: Problem, stages: list[Answer]) -> None:
             raise BackendError(Diagnostic("B514", "the back-end contradicts itself", notes=(note,)))
 
 
-def _combined(problem: Problem, stages: list[Answer]) -> Answer:
+def combined_stages(problem: Problem, stages: list[Answer]) -> Answer:
+    """The answer to all goals from those to each of them; fewer stages than goals mean that the time was up."""
     found = [answer for answer in stages if answer.tree is not None]
     tree = found[-1].tree
     assert tree is not None

@@ -36,7 +36,7 @@ from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriti
 from treeml.backends.planning.narrow import example_bounds, narrow
 from treeml.backends.planning.rescale import Rescaled, oversized, rescaled, rescaling
 from treeml.problem.counts import LARGEST
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
 from treeml.problem.terms import Depth, Sum
@@ -92,11 +92,17 @@ def closing(backend: Backend) -> str:
     return f"{backend.name} solves what is left: {backend.summary}"
 
 
-def plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
-    """The plan, or all reasons why there is none, each with what to do instead; `options` are those of the back-end."""
+def plan(
+    problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None, *, names_others: bool = True
+) -> Plan | list[Refusal]:
+    """The plan, or all reasons why there is none, each with what to do instead; `options` are those of the back-end.
+
+    `names_others`: what to do instead names the back-ends that take the problem. To find them, a plan is made for each,
+    which takes long if there are many tests.
+    """
     reductions = _Reductions(problem)
     outcome = _plan(reductions, backend, options)
-    if isinstance(outcome, Plan):
+    if isinstance(outcome, Plan) or not names_others:
         return outcome
     able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(reductions, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
@@ -140,7 +146,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         steps += restating_steps(lowered, can)
     if spreads and (any("Largest" in total.kinds() for total in _sums(lowered))):
         steps.append(rewriting("a limit on the largest of several sums becomes a limit on each of them", spread))
-    asked = list(lowered_stages(lowered, can))
+    asked = lowered_stages(lowered, can)
     steps.append(rescaling(can.carries, asked))
     own = list(_goal_options_refused(backend, problem, [made.problem for made in asked], options or {}))
     own += [refusal for made in asked for refusal in _size_or_own_refusals(backend, made.problem, options)]
@@ -168,10 +174,12 @@ def restating_steps(lowered: Problem, can: Capabilities) -> Iterator[Step]:
         yield Step(NARROWING, narrow)
 
 
-def lowered_stages(problem: Problem, can: Capabilities) -> Iterator[Rescaled]:
+@once
+def lowered_stages(problem: Problem, can: Capabilities) -> tuple[Rescaled, ...]:
     """The stages as the back-end gets them: in small numbers, and without a `Largest` if it cannot bound one."""
-    for stage in stages(problem, can):
-        yield rescaled(stage if "Largest" in can.bounds else spread(stage), can.carries)
+    return tuple(
+        rescaled(stage if "Largest" in can.bounds else spread(stage), can.carries) for stage in stages(problem, can)
+    )
 
 
 def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:

@@ -25,8 +25,8 @@ def accompanied(
 ) -> Answer:
     """The answer of the plan, or a better tree that was found beside it. `work` is what the companion does."""
     company = Companion(plan.problem, limits, start, on_progress, work or _improve)
-    if not plan.backend.can.quick:
-        company.begin()  # a back-end that may not look around while it runs
+    if company.is_urgent or not plan.backend.can.quick:
+        company.begin()  # a back-end that is not quick may not look around while it runs
     try:
         answer = run(
             plan,

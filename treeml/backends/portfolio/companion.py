@@ -23,6 +23,8 @@ from treeml.problem.tree import Node, Split
 
 HEAD_START = 0.2  # processor seconds that the exact search has for itself
 PATIENCE = 1.0  # seconds after which it has company even if the processor was busy with other work
+SHARE_OF_LIMIT = 0.05  # of a time limit: the head start is no longer
+SHORT = 10.0  # seconds: with a limit up to this, a timer starts the companion, for the search seldom looks around
 RESCUE = 0.5  # seconds after the time limit for a first tree
 ENDING = 1.0  # the most seconds to wait for the companion at the end
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
@@ -53,13 +55,19 @@ class Companion:
         self._work = work
         self._lock = Lock()
         self._thread: Thread | None = None
+        self.head_start = min(HEAD_START, SHARE_OF_LIMIT * limits.deadline.left())
+
+    @property
+    def is_urgent(self) -> bool:
+        """Is the time so short that the companion should not wait until the search looks around?"""
+        return self.limits.deadline.left() <= SHORT
 
     def begin(self) -> None:
         self._thread = Thread(target=self._run, name="treeml companion", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        left = HEAD_START - (monotonic() - self.began)
+        left = self.head_start - (monotonic() - self.began)
         if left > 0 and self.over.wait(left):
             return
         try:
@@ -155,8 +163,8 @@ class Companion:
             raise self.failure
 
     def first_tree(self) -> None:
-        """Looks for a first tree in the moment that a time limit leaves for ending, unless there is one already."""
-        if self.value is not None:
+        """Looks for a tree with a split in the moment that a time limit leaves for ending, unless there is one."""
+        if isinstance(self.tree, Split):
             return
         self.limits = replace(self.limits, deadline=Deadline.after(RESCUE))
         self.is_enough = lambda: isinstance(self.tree, Split)

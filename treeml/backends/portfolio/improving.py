@@ -38,6 +38,8 @@ def improve_while(company: Companion) -> None:
     elif multipliers.takes(problem):
         found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
         for is_better in found.rounds(limits.deadline):
+            if company.tree is None:
+                _offer_greedy_trees(company)
             if is_better and company.tree is not None:
                 _replace_parts(company, company.tree)
     else:
@@ -67,6 +69,11 @@ def _replace_parts(company: Companion, start: Node) -> None:
         ImproveSettings(patience=PATIENCE),
         heard,
     )
+
+
+def _offer_greedy_trees(company: Companion) -> None:
+    for tree in _greedy_trees(company):
+        company.offer(tree)
 
 
 def _greedy_trees(company: Companion) -> Iterator[Node]:

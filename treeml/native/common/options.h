@@ -57,7 +57,7 @@
   TESTS (general, 0, 1, 0, "always use the general search") \
   NUMBERS (cross, 0, 1, 1, "bound the thresholds of a column by the solved thresholds of the others") \
   NUMBERS (near, 0, 1, 1, "begin with the bounds learned for sets that differ in few rows") \
-  NUMBERS (lazy, 0, 1, 1, "sweep only the columns that may hold the best stump") \
+  NUMBERS (lazy, 0, 1, 1, "sweep only the columns, and count only the classes, that may make the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
   TESTS (neighbours, 0, 1 << 30, 128, \

@@ -66,11 +66,11 @@ void bounds_make_slots (struct search *search, int slots) {
 }
 
 /* What a place is stored under: its rows if they are few, because different tests often leave the same rows; otherwise
-   its literals. Columns that may be used once on a path make places with the same rows different. */
+   its literals. Columns that may be used once on a path, or cost a fee, make places with the same rows different. */
 static int key_of (const struct search *search, const struct place *place, struct place *key) {
   const size_t bytes = (size_t) search->merged->words * sizeof *place->rows;
   *key = (struct place) {.depth = place->depth, .literals = place->literals};
-  if (bytes <= sizeof key->literal && !search->used) {
+  if (bytes <= sizeof key->literal && !search->used && !search->has_fees) {
     key->literals = most_literals;
     memcpy (key->literal, place->rows, bytes);
     return 1;
@@ -165,6 +165,7 @@ static int compute (struct search *search, const struct place *place, uint64_t m
     return 1;
   }
   leaf_scores (search, place, mask, bounds);
+  const int64_t count = count_of (search, search->cells);
   struct place sides[2];
   int64_t yes[most_multipliers], no[most_multipliers];
   for (int32_t test = 0; test < search->merged->tests; test++) {
@@ -174,8 +175,11 @@ static int compute (struct search *search, const struct place *place, uint64_t m
       return 0;
     for (int l = 0; l < search->multipliers; l++)
       if (mask >> l & 1)
-        bounds[l] = less (bounds[l], yes[l] + no[l]);
+        bounds[l] = less (bounds[l], yes[l] + no[l] + split_score (search, &search->multiplier[l], -1, test, count));
   }
+  for (int l = 0; l < search->multipliers; l++)
+    if (mask >> l & 1)
+      bounds[l] = possible (bounds[l]);
   return 1;
 }
 
@@ -268,14 +272,17 @@ static int best_test (struct search *search, const struct place *place, int mult
   int64_t bounds[most_multipliers], yes[most_multipliers], no[most_multipliers];
   *best = -1;
   leaf_scores (search, place, mask, bounds);
+  const int64_t count = count_of (search, search->cells);
   int64_t least = bounds[multiplier];
   for (int32_t test = 0; test < search->merged->tests; test++) {
     if (!test_allowed (search, test) || !split_at (search, place, test, sides))
       continue;
     if (!bounds_of_split (search, test, sides, mask, yes, no))
       return 0;
-    if (yes[multiplier] + no[multiplier] < least) {
-      least = yes[multiplier] + no[multiplier];
+    const int64_t score =
+        yes[multiplier] + no[multiplier] + split_score (search, &search->multiplier[multiplier], -1, test, count);
+    if (score < least) {
+      least = score;
       *best = test;
     }
   }
@@ -291,12 +298,26 @@ static int best_of_two (struct search *search, const struct place *place, int mu
   *best = -1;
   const int64_t *yes = search->best[1] + (int64_t) multiplier * search->merged->stride;
   const int64_t *no = search->best[0] + (int64_t) multiplier * search->merged->stride;
-  for (int32_t test = 0; test < search->merged->tests; test++)
-    if (yes[test] + no[test] < least) {
-      least = yes[test] + no[test];
+  const int64_t count = count_of (search, search->table->total);
+  for (int32_t test = 0; test < search->merged->tests; test++) {
+    const int64_t score = yes[test] + no[test] + split_score (search, &search->multiplier[multiplier], -1, test, count);
+    if (score < least) {
+      least = score;
       *best = test;
     }
+  }
   return 1;
+}
+
+/* The fees of a split, which are part of the vector. */
+static void add_fees (struct search *search, int32_t above, int32_t test, int64_t count, int64_t *vector) {
+  int64_t fees[fee_kinds];
+  if (!search->has_fees)
+    return;
+  split_fees (search, above, test, count, fees);
+  fees_add (search, fees, vector);
+  for (int kind = 0; kind < fee_kinds; kind++)
+    search->leaves.fees[kind] += fees[kind];
 }
 
 /* The best leaf or stump on a side of a test of the table (all of it if the test is -1). */
@@ -313,6 +334,7 @@ static int64_t add_stump (struct search *search, int32_t test, int side, int mul
   if (node < 0)
     return -1;
   table_cells (search, test, side, other, yes, no);
+  add_fees (search, test, other, count_of (search, yes) + count_of (search, no), vector);
   const int64_t first = add_leaf (search, multiplier, yes, tree, vector);
   const int64_t second = first < 0 ? -1 : add_leaf (search, multiplier, no, tree, vector);
   if (second < 0)
@@ -320,6 +342,16 @@ static int64_t add_stump (struct search *search, int32_t test, int side, int mul
   tree_set_side (search, tree, node, other, 1, first);
   tree_set_side (search, tree, node, other, 0, second);
   return node;
+}
+
+static int64_t bounds_side (struct search *search, const struct place *place, int32_t test, int side, int multiplier,
+                            struct tree *tree, int64_t *vector) {
+  if (place->depth == 2)
+    return add_stump (search, test, side, multiplier, tree, vector);
+  struct level *level = &search->levels[place->depth];
+  struct place child;
+  place_child (search, place, test, side, side ? level->yes : level->no, &child);
+  return bounds_tree (search, &child, multiplier, tree, vector);
 }
 
 int64_t bounds_tree (struct search *search, const struct place *place, int multiplier, struct tree *tree,
@@ -331,28 +363,20 @@ int64_t bounds_tree (struct search *search, const struct place *place, int multi
     return -1;
   if (place->depth == 2 && !best_of_two (search, place, multiplier, &best))
     return -1;
-  if (best < 0) {
-    place_total (search, place, search->cells);
+  place_total (search, place, search->cells);
+  if (best < 0)
     return add_leaf (search, multiplier, search->cells, tree, vector);
-  }
   const int64_t node = tree_add_split (search, tree, best);
   if (node < 0)
     return -1;
-  struct level *level = &search->levels[place->depth];
+  add_fees (search, -1, best, count_of (search, search->cells), vector);
   path_push (search, best);
-  for (int side = 1; side >= 0; side--) {
-    int64_t below;
-    if (place->depth == 2)
-      below = add_stump (search, best, side, multiplier, tree, vector);
-    else {
-      struct place child;
-      place_child (search, place, best, side, side ? level->yes : level->no, &child);
-      below = bounds_tree (search, &child, multiplier, tree, vector);
-    }
-    if (below < 0)
-      return -1;
-    tree_set_side (search, tree, node, best, side, below);
+  int64_t below = 0;
+  for (int side = 1; side >= 0 && below >= 0; side--) {
+    below = bounds_side (search, place, best, side, multiplier, tree, vector);
+    if (below >= 0)
+      tree_set_side (search, tree, node, best, side, below);
   }
   path_pop (search, best);
-  return node;
+  return below < 0 ? -1 : node;
 }

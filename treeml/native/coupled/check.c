@@ -12,7 +12,7 @@ struct check {
   const struct tree *from;
   struct tree *to;
   uint64_t *rows; /* levels x words */
-  int64_t deepest, leaves;
+  int64_t deepest, leaves, fees[fee_kinds];
   int failed;
 };
 
@@ -58,7 +58,8 @@ static int64_t copy_used (struct check *check, int64_t node, int64_t level) {
       return -1;
   }
   if (check->to->test[child[0]] < 0 && check->to->test[child[1]] < 0 &&
-      check->to->label[child[0]] == check->to->label[child[1]]) {
+      check->to->label[child[0]] == check->to->label[child[1]] &&
+      rules_allow (check->coupled, rows, check->to->label[child[0]])) {
     const int32_t label = check->to->label[child[0]];
     check->to->nodes = first;
     return copy_leaf (check, label);
@@ -66,6 +67,19 @@ static int64_t copy_used (struct check *check, int64_t node, int64_t level) {
   check->to->yes[copy] = (int32_t) child[1];
   check->to->no[copy] = (int32_t) child[0];
   return copy;
+}
+
+/* Adds up the fees that the rows at a split pay. */
+static void add_fees (struct check *check, const uint64_t *rows, const int32_t *path, int64_t level) {
+  const treeml_coupled *coupled = check->coupled;
+  if (!coupled_has_fees (coupled))
+    return;
+  int64_t count = 0;
+  for (int64_t w = 0; w < coupled->words; w++)
+    for (uint64_t rest = rows[w]; rest; rest &= rest - 1)
+      count += coupled->count[64 * w + lowest_bit (rest)];
+  for (int kind = 0; kind < fee_kinds; kind++)
+    check->fees[kind] += count * path_fee (&coupled->fees[kind], path, level, path[level]);
 }
 
 /* Adds up the leaves below a node of the copied tree. Returns 0 if one has too few rows or a column comes twice. */
@@ -81,6 +95,7 @@ static int add_up (struct check *check, int64_t node, int64_t level, int64_t sup
       if (path[i] == coupled->column_of[test])
         return 0;
     path[level] = coupled->column_of[test];
+    add_fees (check, rows, path, level);
     const uint64_t *column = coupled->columns + test * words;
     for (int side = 1; side >= 0; side--) {
       for (int64_t w = 0; w < words; w++)
@@ -99,7 +114,7 @@ static int add_up (struct check *check, int64_t node, int64_t level, int64_t sup
       for (int32_t sum = 0; sum <= coupled->sums; sum++)
         totals[sum] += coupled->values[(sum * coupled->rows + row) * coupled->classes + check->to->label[node]];
     }
-  return count >= support;
+  return count >= support && rules_allow (coupled, rows, check->to->label[node]);
 }
 
 int tree_check (struct search *search, const struct tree *from, struct tree *to, int64_t *totals) {
@@ -128,9 +143,11 @@ int tree_check (struct search *search, const struct tree *from, struct tree *to,
   arena_release (check.arena, path);
   if (!good || check.leaves > coupled->options.leaves || check.deepest > coupled->options.depth)
     return 0;
+  if (coupled->fees[1].below && check.fees[1] > coupled->most_fees)
+    return 0;
   for (int32_t sum = 1; sum <= coupled->sums; sum++)
     if (totals[sum] < coupled->low[sum - 1] || totals[sum] > coupled->high[sum - 1])
       return 0;
-  totals[0] += coupled->options.leaf_price * check.leaves;
+  totals[0] += coupled->options.leaf_price * check.leaves + check.fees[0];
   return 1;
 }

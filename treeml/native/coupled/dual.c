@@ -134,6 +134,7 @@ void multiplier_of (const struct search *search, const double *lambda, int pure,
   *multiplier = (struct multiplier) {0};
   multiplier->weights[0] = multiplier->by_sum[0] = pure ? 0 : (int64_t) scale;
   multiplier->price = multiplier->weights[0] * search->price;
+  multiplier->fee[0] = multiplier->weights[0];
   for (int r = 0; r < search->requirements; r++) {
     const struct requirement *requirement = &search->requirement[r];
     const double wanted = lambda[r] * shrink * scale * cost / (double) at_least_one (requirement->largest);
@@ -142,10 +143,12 @@ void multiplier_of (const struct search *search, const double *lambda, int pure,
       weight = 0;
     multiplier->weights[1 + r] = weight;
     multiplier->limit += weight * (weight < 0 ? requirement->low : requirement->high);
-    if (requirement->sum)
+    if (requirement->sum > 0)
       multiplier->by_sum[requirement->sum] += requirement->sign * weight;
-    else
+    else if (requirement->sum == sum_of_leaves)
       multiplier->price += weight;
+    else
+      multiplier->fee[1] = weight;
   }
 }
 
@@ -207,6 +210,7 @@ static int evaluate (struct search *search, const struct place *root, int64_t *v
   struct box box;
   memset (vector, 0, (1 + vector_most_sums) * sizeof *vector);
   search->leaves.count = 0;
+  memset (search->leaves.fees, 0, sizeof search->leaves.fees);
   const int64_t node = bounds_tree (search, root, 1, &tree, vector);
   box_of_limits (search, search->upper, &box);
   if (node >= 0 && (box_holds (search, &box, vector) || (search->coupled->options.early && repair (search, &tree))))

@@ -63,21 +63,26 @@ static int add_leaves (struct search *search, const int64_t *sums, const struct 
   for (int32_t k = 0; k < search->coupled->classes; k++) {
     int64_t vector[1 + vector_most_sums];
     leaf_vector (search, sums, k, vector);
-    if (vector_fits (filter, vector, search->requirements) && !add (search, list, vector))
+    if (leaf_allowed (search, sums, k) && vector_fits (filter, vector, search->requirements) &&
+        !add (search, list, vector))
       return 0;
   }
   return 1;
 }
 
-/* All stumps of two leaves of different classes. Leaves of one class are as good as a single leaf. */
-static int add_stump (struct search *search, const int64_t *yes, const int64_t *no, const struct vector_filter *filter,
-                      struct vector_list *list) {
-  const int width = 1 + search->requirements;
+/* All stumps of two leaves of different classes. Leaves of one class are as good as a single leaf, unless there are
+   rules for leaves. */
+static int add_stump (struct search *search, const int64_t *yes, const int64_t *no, const int64_t fees[fee_kinds],
+                      const struct vector_filter *filter, struct vector_list *list) {
+  const int width = 1 + search->requirements, rules = coupled_has_rules (search->coupled);
   for (int32_t a = 0; a < search->coupled->classes; a++) {
     int64_t first[1 + vector_most_sums], second[1 + vector_most_sums];
     leaf_vector (search, yes, a, first);
+    if (rules && !leaf_allowed (search, yes, a))
+      continue;
+    fees_add (search, fees, first);
     for (int32_t b = 0; b < search->coupled->classes; b++) {
-      if (a == b)
+      if (rules ? !leaf_allowed (search, no, b) : a == b)
         continue;
       leaf_vector (search, no, b, second);
       for (int j = 0; j < width; j++)
@@ -107,7 +112,7 @@ static int enumerate_stumps (struct search *search, int32_t test, int side, cons
                              struct vector_list *list) {
   const struct merged *merged = search->merged;
   const struct vector_filter filter = {search->multipliers, search->weights, budgets};
-  int64_t *yes = search->cells, *no = yes + merged->channels;
+  int64_t *yes = search->cells, *no = yes + merged->channels, fees[fee_kinds] = {0};
   vector_list_clear (list);
   table_side (search, test, side, yes);
   if (!add_leaves (search, yes, &filter, list))
@@ -118,7 +123,9 @@ static int enumerate_stumps (struct search *search, int32_t test, int side, cons
     table_cells (search, test, side, other, yes, no);
     if (!cell_allowed (search, yes) || !cell_allowed (search, no))
       continue;
-    if (!add_stump (search, yes, no, &filter, list) || !reduce (search, list, 1))
+    if (search->has_fees)
+      split_fees (search, test, other, count_of (search, yes) + count_of (search, no), fees);
+    if (!add_stump (search, yes, no, fees, &filter, list) || !reduce (search, list, 1))
       return 0;
   }
   return reduce (search, list, 0);
@@ -148,22 +155,37 @@ static void remaining (const struct search *search, const int64_t *budgets, cons
     rest[l] = budgets[l] - other[l];
 }
 
+/* The fees of the split are taken off the budgets of its sides, and then belong to the vectors of the yes side. */
+static void pay_fees (const struct search *search, const int64_t fees[fee_kinds], const int64_t *budgets,
+                      int64_t *rest) {
+  for (int l = 0; l < search->multipliers; l++)
+    rest[l] = budgets[l] - fees_score (&search->multiplier[l], fees);
+}
+
+static void add_fees (const struct search *search, const int64_t fees[fee_kinds], struct vector_list *list) {
+  for (size_t i = 0; search->has_fees && i < list->count; i++)
+    fees_add (search, fees, vector_at (list, i));
+}
+
 static int sides_of_table (struct search *search, int32_t test, const int64_t *budgets, struct vector_list *yes,
                            struct vector_list *no) {
   const int64_t stride = search->merged->stride;
-  int64_t first[most_multipliers], second[most_multipliers], rest[most_multipliers];
+  int64_t first[most_multipliers], second[most_multipliers], rest[most_multipliers], fees[fee_kinds];
   for (int l = 0; l < search->multipliers; l++) {
     first[l] = search->best[1][l * stride + test];
     second[l] = search->best[0][l * stride + test];
   }
-  if (exceeds (search, first, second, budgets, 0, search->multipliers))
+  split_fees (search, -1, test, count_of (search, search->table->total), fees);
+  pay_fees (search, fees, budgets, rest);
+  if (exceeds (search, first, second, rest, 0, search->multipliers))
     return 0;
   const struct vector_filter filter = {search->multipliers, search->weights, budgets};
-  remaining (search, budgets, second, rest);
+  remaining (search, rest, second, rest);
   if (!enumerate_stumps (search, test, 1, rest, yes))
     return -1;
   if (!yes->count)
     return 0;
+  add_fees (search, fees, yes);
   vector_list_least (yes, &filter, first);
   remaining (search, budgets, first, rest);
   if (!enumerate_stumps (search, test, 0, rest, no))
@@ -171,24 +193,26 @@ static int sides_of_table (struct search *search, int32_t test, const int64_t *b
   return no->count > 0;
 }
 
-static int sides_below (struct search *search, const struct place *sides, const int64_t *budgets,
-                        struct vector_list *yes, struct vector_list *no) {
+static int sides_below (struct search *search, const struct place *sides, const int64_t fees[fee_kinds],
+                        const int64_t *budgets, struct vector_list *yes, struct vector_list *no) {
   int64_t first[most_multipliers], second[most_multipliers], rest[most_multipliers];
+  pay_fees (search, fees, budgets, rest);
   const uint64_t all = ((uint64_t) 1 << search->multipliers) - 1;
   if (!bounds_at (search, &sides[1], 1, first) || !bounds_at (search, &sides[0], 1, second))
     return -1;
-  if (exceeds (search, first, second, budgets, 0, 1))
+  if (exceeds (search, first, second, rest, 0, 1))
     return 0;
   if (!bounds_at (search, &sides[1], all, first) || !bounds_at (search, &sides[0], all, second))
     return -1;
-  if (exceeds (search, first, second, budgets, 0, search->multipliers))
+  if (exceeds (search, first, second, rest, 0, search->multipliers))
     return 0;
   const struct vector_filter filter = {search->multipliers, search->weights, budgets};
-  remaining (search, budgets, second, rest);
+  remaining (search, rest, second, rest);
   if (!enumerate_at (search, &sides[1], rest, yes))
     return -1;
   if (!yes->count)
     return 0;
+  add_fees (search, fees, yes);
   vector_list_least (yes, &filter, first);
   remaining (search, budgets, first, rest);
   if (!enumerate_at (search, &sides[0], rest, no))
@@ -207,8 +231,10 @@ int enumerate_sides (struct search *search, const struct place *place, int32_t t
   place_child (search, place, test, 0, level->no, &sides[0]);
   if (!place_splits (search, level->yes, level->no))
     return 0;
+  int64_t fees[fee_kinds];
+  place_fees (search, place, test, fees);
   path_push (search, test);
-  const int result = sides_below (search, sides, budgets, yes, no);
+  const int result = sides_below (search, sides, fees, budgets, yes, no);
   path_pop (search, test);
   return result;
 }

@@ -40,6 +40,8 @@ static void release_input (treeml_coupled *coupled) {
   coupled_release_answer (coupled);
   coupled_release_merged (coupled);
   tree_release (&coupled->arena, &coupled->start);
+  fees_release (coupled);
+  rules_release (coupled);
   void **blocks[] = {(void **) &coupled->columns, (void **) &coupled->column_of, (void **) &coupled->count,
                      (void **) &coupled->forbidden, (void **) &coupled->values};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
@@ -118,6 +120,7 @@ int treeml_coupled_counts (treeml_coupled *coupled, const int64_t *count) {
       return coupled_fail (coupled, TREEML_BAD_ARGUMENT, "counts must not be negative nor add up to more than 2^58");
   memcpy (coupled->count, count, (size_t) coupled->rows * sizeof *count);
   coupled->merged.values_valid = 0;
+  fees_release (coupled);
   return TREEML_OK;
 }
 
@@ -163,6 +166,7 @@ int treeml_coupled_values (treeml_coupled *coupled, const int64_t *values, int32
   coupled_release_answer (coupled);
   coupled->sums = coupled->classes = 0;
   coupled->merged.values_valid = 0;
+  rules_release (coupled);
   tree_release (&coupled->arena, &coupled->start);
   arena_release (&coupled->arena, coupled->values);
   const int64_t each = coupled->rows * classes;
@@ -404,6 +408,15 @@ static int64_t unit_of (const treeml_coupled *coupled, int32_t sum, int64_t unit
   return unit ? unit : 1;
 }
 
+/* Adds up a rule, whose first class has this channel. */
+static void add_rule (const treeml_coupled *coupled, const int64_t *rule, int32_t channel) {
+  const struct merged *merged = &coupled->merged;
+  for (int64_t row = 0; rule && row < coupled->rows; row++)
+    for (int32_t k = 0; k < coupled->classes; k++)
+      merged->values[merged->row_of[row] * (int64_t) merged->channels + channel + k] +=
+          rule[row * coupled->classes + k];
+}
+
 static void add_values (const treeml_coupled *coupled, struct merged *merged) {
   const int32_t classes = coupled->classes, width = 1 + coupled->sums, channels = merged->channels;
   for (int32_t sum = 0; sum < width; sum++) {
@@ -417,29 +430,75 @@ static void add_values (const treeml_coupled *coupled, struct merged *merged) {
         to[row * channels + (k - 1) * width] /= unit;
   }
   for (int64_t row = 0; merged->counted && row < coupled->rows; row++)
-    merged->values[(int64_t) merged->row_of[row] * channels + channels - 1] += coupled->count[row];
+    merged->values[(int64_t) merged->row_of[row] * channels + merged->count] += coupled->count[row];
+  add_rule (coupled, coupled->rules.purity, merged->purity);
+  add_rule (coupled, coupled->rules.cost, merged->cost);
 }
 
-static int merge_values (treeml_coupled *coupled, int counted, int64_t price, int64_t leaves) {
+/* What the cost, the price of a leaf and the fees in the value are multiples of. */
+static int64_t unit_of_value (const treeml_coupled *coupled, int64_t price) {
+  const struct path_fees *fees = &coupled->fees[0];
+  int64_t unit = price;
+  for (int64_t i = 0; fees->below && i < (1 + (int64_t) fees->columns) * fees->columns; i++)
+    unit = common (unit, fees->below[i]);
+  return unit_of (coupled, 0, unit);
+}
+
+/* Whether the prices of leaves and the fees are small enough for narrow tables. */
+static int has_small_prices (const treeml_coupled *coupled, int64_t unit, const struct merge_options *options) {
+  return options->price / unit * options->leaves <= LARGEST_NARROW_PRICE &&
+         coupled->fees[0].greatest / unit <= LARGEST_NARROW_PRICE && coupled->fees[1].greatest <= LARGEST_NARROW_PRICE;
+}
+
+/* Numbers the channels behind those of the sums. */
+static void number_channels (const treeml_coupled *coupled, struct merged *merged) {
+  int32_t next = (coupled->classes - 1) * (1 + coupled->sums);
+  merged->count = merged->purity = merged->cost = 0;
+  if (merged->counted)
+    merged->count = next++;
+  if (coupled->rules.purity) {
+    merged->purity = next;
+    next += coupled->classes;
+  }
+  if (coupled->rules.cost) {
+    merged->cost = next;
+    next += coupled->classes;
+  }
+  merged->channels = next;
+}
+
+/* Whether sums of the counts and of the rules fit in 31 bits. */
+static int has_narrow_rules (const treeml_coupled *coupled, int counted) {
+  const int64_t *rules[] = {coupled->rules.purity, coupled->rules.cost};
+  int64_t count = 0;
+  for (int64_t row = 0; counted && row < coupled->rows; row++)
+    count += coupled->count[row];
+  int narrow = count < (int64_t) 1 << 30;
+  for (int i = 0; i < 2; i++) {
+    int64_t total = 0;
+    for (int64_t at = 0; rules[i] && at < coupled->rows * coupled->classes; at++)
+      total += magnitude (rules[i][at]);
+    narrow &= total < (int64_t) 1 << 30;
+  }
+  return narrow;
+}
+
+static int merge_values (treeml_coupled *coupled, const struct merge_options *options) {
   struct merged *merged = &coupled->merged;
-  int64_t unit = unit_of (coupled, 0, price);
-  if (merged->values_valid && merged->counted == counted && merged->unit[0] == unit &&
-      (!merged->narrow || price / unit * leaves <= LARGEST_NARROW_PRICE))
+  const int64_t unit = unit_of_value (coupled, options->price);
+  const int small = has_small_prices (coupled, unit, options), counted = options->counted;
+  if (merged->values_valid && merged->counted == counted && merged->unit[0] == unit && (!merged->narrow || small))
     return 1;
   tables_release (coupled);
   arena_release (&coupled->arena, merged->values);
   merged->values_valid = 0;
   merged->counted = counted;
-  merged->channels = (coupled->classes - 1) * (1 + coupled->sums) + counted;
-  merged->narrow = price / unit * leaves <= LARGEST_NARROW_PRICE;
+  number_channels (coupled, merged);
+  merged->narrow = small && has_narrow_rules (coupled, counted);
   for (int32_t sum = 0; sum <= coupled->sums; sum++) {
     merged->unit[sum] = sum ? unit_of (coupled, sum, 0) : unit;
     merged->narrow &= coupled->largest[sum] / merged->unit[sum] < (int64_t) 1 << 30;
   }
-  int64_t count = 0;
-  for (int64_t row = 0; counted && row < coupled->rows; row++)
-    count += coupled->count[row];
-  merged->narrow &= count < (int64_t) 1 << 30;
   const size_t size = times ((size_t) merged->rows, (size_t) merged->channels);
   merged->values = arena_allocate (&coupled->arena, size, sizeof *merged->values);
   if (!merged->values)
@@ -449,17 +508,17 @@ static int merge_values (treeml_coupled *coupled, int counted, int64_t price, in
   return 1;
 }
 
-int coupled_merge (treeml_coupled *coupled, int once, int counted, int64_t price, int64_t leaves) {
+int coupled_merge (treeml_coupled *coupled, const struct merge_options *options) {
   struct merged *merged = &coupled->merged;
-  if (merged->valid && merged->once != once)
+  if (merged->valid && merged->once != options->once)
     coupled_release_merged (coupled);
   if (!merged->valid) {
     coupled_release_merged (coupled);
-    merged->once = once;
+    merged->once = options->once;
     if (!merge_tests_and_rows (coupled)) {
       coupled_release_merged (coupled);
       return 0;
     }
   }
-  return merge_values (coupled, counted, price, leaves);
+  return merge_values (coupled, options);
 }

@@ -54,7 +54,7 @@ static void try_leaves (const struct search *search, const int64_t *sums, struct
   for (int32_t k = 0; k < search->coupled->classes; k++) {
     int64_t vector[1 + vector_most_sums];
     leaf_vector (search, sums, k, vector);
-    if (box_holds (search, box, vector)) {
+    if (leaf_allowed (search, sums, k) && box_holds (search, box, vector)) {
       take (search, choice, box, vector, -1);
       choice->label = k;
     }
@@ -63,13 +63,15 @@ static void try_leaves (const struct search *search, const int64_t *sums, struct
 
 /* Stumps on a side of a test of the table. */
 static void try_stumps (struct search *search, int32_t test, int side, struct box *box, struct choice *choice) {
-  int64_t *yes = search->cells, *no = yes + search->merged->channels;
+  int64_t *yes = search->cells, *no = yes + search->merged->channels, fees[fee_kinds];
+  const int rules = coupled_has_rules (search->coupled);
   for (int32_t other = 0; other < search->merged->tests; other++) {
     if (!may_follow (search, test, other))
       continue;
     table_cells (search, test, side, other, yes, no);
     if (!cell_allowed (search, yes) || !cell_allowed (search, no))
       continue;
+    split_fees (search, test, other, count_of (search, yes) + count_of (search, no), fees);
     for (int32_t a = 0; a < search->coupled->classes; a++)
       for (int32_t b = 0; b < search->coupled->classes; b++) {
         int64_t first[1 + vector_most_sums], second[1 + vector_most_sums];
@@ -77,7 +79,10 @@ static void try_stumps (struct search *search, int32_t test, int side, struct bo
         leaf_vector (search, no, b, second);
         for (int j = 0; j <= search->requirements; j++)
           first[j] += second[j];
-        if (a != b && box_holds (search, box, first)) {
+        fees_add (search, fees, first);
+        if (rules ? !leaf_allowed (search, yes, a) || !leaf_allowed (search, no, b) : a == b)
+          continue;
+        if (box_holds (search, box, first)) {
           take (search, choice, box, first, other);
           choice->label = a;
           choice->other_label = b;
@@ -90,6 +95,8 @@ static void try_stumps (struct search *search, int32_t test, int side, struct bo
 static int order_tests (struct search *search, const struct place *place, int32_t *order, double *score) {
   struct level *level = &search->levels[place->depth];
   const int32_t tests = search->merged->tests;
+  place_total (search, place, search->cells);
+  const int64_t count = count_of (search, search->cells);
   for (int32_t test = 0; test < tests; test++) {
     int64_t yes[most_multipliers] = {0}, no[most_multipliers] = {0};
     order[test] = test;
@@ -108,7 +115,8 @@ static int order_tests (struct search *search, const struct place *place, int32_
           return 0;
       }
     }
-    score[test] = (double) yes[0] + (double) no[0];
+    score[test] =
+        (double) yes[0] + (double) no[0] + (double) split_score (search, &search->multiplier[0], -1, test, count);
   }
   sort_by_score (order, score, tests);
   return 1;
@@ -251,12 +259,16 @@ static int find_side (struct search *search, const struct place *place, int32_t 
 /* Adds the sides of a chosen test to the tree; the vector becomes their sum. */
 static int find_sides (struct search *search, const struct place *place, const struct box *box,
                        const struct choice *choice, int64_t *vector, struct tree *tree, int64_t node) {
-  int64_t parts[2][1 + vector_most_sums], child;
+  int64_t parts[2][1 + vector_most_sums], child, fees[fee_kinds];
   const size_t width = 1 + (size_t) search->requirements;
   memcpy (parts[0], choice->no, width * sizeof *parts[0]);
+  place_fees (search, place, choice->test, fees);
   for (int side = 1; side >= 0; side--) {
     struct box below;
-    box_beside (search, box, parts[!side], choice->vector[0], &below);
+    int64_t rest[1 + vector_most_sums]; /* the other side and the split itself */
+    memcpy (rest, parts[!side], width * sizeof *rest);
+    fees_add (search, fees, rest);
+    box_beside (search, box, rest, choice->vector[0], &below);
     const int found = find_side (search, place, choice->test, side, &below, parts[side], tree, &child);
     if (found <= 0)
       return found;
@@ -264,6 +276,7 @@ static int find_sides (struct search *search, const struct place *place, const s
   }
   for (size_t j = 0; j < width; j++)
     vector[j] = parts[0][j] + parts[1][j];
+  fees_add (search, fees, vector);
   return 1;
 }
 

@@ -26,6 +26,8 @@ static int make_lists (struct search *search, struct vector_list *lists, int cou
   for (int i = 0; i < count; i++, sums += search->merged->channels) {
     for (size_t at = 0; at < lists[i].count; at++)
       for (int32_t k = 0; k < search->coupled->classes; k++) {
+        if (!leaf_allowed (search, sums, k))
+          continue;
         leaf_vector (search, sums, k, vector);
         for (int j = 0; j <= search->requirements; j++)
           vector[j] += vector_at (&lists[i], at)[j];
@@ -48,7 +50,10 @@ static int set_labels (struct search *search, const struct vector_list *lists, i
     int found = 0;
     for (int32_t k = 0; k < search->coupled->classes && !found; k++) {
       int64_t vector[1 + vector_most_sums];
-      leaf_vector (search, search->leaves.sums + i * search->merged->channels, k, vector);
+      const int64_t *sums = search->leaves.sums + i * search->merged->channels;
+      if (!leaf_allowed (search, sums, k))
+        continue;
+      leaf_vector (search, sums, k, vector);
       box_beside (search, box, vector, box->most, &rest);
       for (size_t at = 0; at < lists[i].count && !found; at++)
         found = box_holds (search, &rest, vector_at (&lists[i], at));
@@ -71,8 +76,11 @@ int repair (struct search *search, struct tree *tree) {
     vector_list_start (&lists[i], &search->coupled->arena, search->requirements);
   int found = 0;
   if (make_lists (search, lists, count)) {
-    struct box box;
-    box_of_limits (search, search->upper, &box);
+    struct box limits, box;
+    int64_t fees[1 + vector_most_sums] = {0};
+    fees_add (search, search->leaves.fees, fees);
+    box_of_limits (search, search->upper, &limits);
+    box_beside (search, &limits, fees, limits.most, &box);
     const struct vector_list *last = &lists[count];
     for (size_t at = 0; at < last->count && !found; at++)
       if ((found = box_holds (search, &box, vector_at (last, at))))

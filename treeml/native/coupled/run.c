@@ -67,6 +67,18 @@ static int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }
 
 static wide divide_down (wide number, int64_t by) { return number / by - (number % by < 0); }
 
+/* The limit on fees, if a tree can exceed it. Returns 0 if none can keep it. */
+static int set_fee_requirement (struct search *search) {
+  const treeml_coupled *coupled = search->coupled;
+  const struct path_fees *fees = &coupled->fees[1];
+  if (!fees->below || coupled->most_fees >= fees->greatest)
+    return 1;
+  search->requirement[search->requirements++] = (struct requirement) {
+      .sum = sum_of_fees, .sign = 1, .low = INT64_MIN, .high = coupled->most_fees, .largest = fees->greatest};
+  search->fee_requirement = search->requirements;
+  return coupled->most_fees >= 0;
+}
+
 /* The limits in differences, without those that every tree keeps. Returns 0 if no tree can keep one. */
 static int set_requirements (struct search *search) {
   const treeml_coupled *coupled = search->coupled;
@@ -93,6 +105,8 @@ static int set_requirements (struct search *search) {
   if (coupled->options.leaves < search->most_leaves)
     search->requirement[search->requirements++] = (struct requirement) {
         .sign = 1, .low = INT64_MIN, .high = coupled->options.leaves, .largest = search->most_leaves};
+  if (!set_fee_requirement (search))
+    return 0;
   for (int r = 0; r < search->requirements; r++) {
     const struct requirement *requirement = &search->requirement[r];
     search->windows[r] = requirement->two_sided ? requirement->high - requirement->low : vector_one_sided;
@@ -127,7 +141,7 @@ static int make_room (struct search *search) {
   const struct merged *merged = search->merged;
   const size_t channels = (size_t) merged->channels, stride = (size_t) merged->stride + 8;
   const size_t classes = (size_t) search->coupled->classes;
-  search->room = arena_allocate (arena, stumps_most_classes + (classes + 5) * stride, sizeof *search->room);
+  search->room = arena_allocate (arena, stumps_most_classes + (classes + 9) * stride, sizeof *search->room);
   search->cells = arena_allocate (arena, 2 * channels + 1, sizeof *search->cells);
   search->leaves.sums = arena_allocate (arena, most_collected * channels + 1, sizeof *search->leaves.sums);
   for (int side = 0; side < 2; side++)
@@ -146,7 +160,7 @@ static int make_room (struct search *search) {
   for (int64_t row = 0; row < merged->rows; row++)
     search->all_rows[row / 64] |= (uint64_t) 1 << (row % 64);
   search->work = (struct vector_work) {.arena = arena, .stopped = search_poll_lists, .state = search};
-  return make_levels (search);
+  return fees_make_room (search) && make_levels (search);
 }
 
 static void release_room (struct search *search) {
@@ -165,6 +179,13 @@ static void release_room (struct search *search) {
                     search->all_rows,    search->some_rows, search->scratch, search->used,    search->levels};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (arena, blocks[i]);
+  for (int kind = 0; kind < fee_kinds; kind++) {
+    arena_release (arena, search->fees[kind]);
+    if (!search->is_worker)
+      arena_release (arena, search->fees_below[kind]);
+  }
+  if (!search->is_worker)
+    arena_release (arena, search->fee_column);
   if (search->work.arena)
     vector_work_release (&search->work);
 }
@@ -188,12 +209,14 @@ static int make_workers (struct search *search) {
                                .requirements = search->requirements,
                                .largest = search->largest,
                                .most_leaves = search->most_leaves,
+                               .fee_requirement = search->fee_requirement,
                                .is_worker = 1};
   search->workers = workers;
   for (int i = 0; i < threads - 1; i++) {
     workers[i] = fresh;
     memcpy (workers[i].requirement, search->requirement, sizeof fresh.requirement);
     memcpy (workers[i].windows, search->windows, sizeof fresh.windows);
+    fees_share (search, &workers[i]);
   }
   for (int i = 0; i < threads - 1; i++)
     if (!make_room (&workers[i]))
@@ -345,11 +368,13 @@ static int64_t least_of_rows (const struct search *search) {
 static int start_search (struct search *search) {
   treeml_coupled *coupled = search->coupled;
   const struct options *options = &coupled->options;
-  int counted = options->support > 1;
+  const int fees = coupled_has_fees (coupled);
+  int counted = options->support > 1 || fees || coupled_has_rules (coupled);
   for (int64_t row = 0; row < coupled->rows && !counted; row++)
     counted = !coupled->count[row];
   const int64_t most = smaller (most_leaves (options->depth, coupled->rows), options->leaves);
-  if (!coupled_merge (coupled, options->once != 0, counted, options->leaf_price, most))
+  const struct merge_options merge = {options->once || fees, counted, options->leaf_price, most};
+  if (!coupled_merge (coupled, &merge))
     return 0;
   const struct merged *merged = search->merged = &coupled->merged;
   search->depth = (int32_t) smaller (options->depth, smaller (merged->tests, merged->rows - 1));
@@ -360,7 +385,7 @@ static int start_search (struct search *search) {
   search->statistics.tests = merged->tests;
   search->statistics.rows = merged->rows;
   const int64_t prices = smaller (search->most_leaves, options->leaves) * search->price;
-  search->largest = coupled->largest[0] / unit + prices;
+  search->largest = coupled->largest[0] / unit + prices + coupled->fees[0].greatest / unit;
   search->upper = search->largest;
   if (options->upper != UNLIMITED) {
     const wide upper = divide_down ((wide) options->upper - 1 - coupled->offset[0], unit);

@@ -2,12 +2,13 @@
 
    Leaf numbers are relative to class 0: every row is in exactly one leaf, so a tree's sums are those of predicting
    class 0 everywhere, plus, for every leaf of another class k, the sums of the differences values[k] - values[0] over
-   its rows. These differences are the channels: channel (k - 1) * (1 + sums) + j for class k and sum j, and one more
-   channel with the counts of rows if leaves must have a least count. */
+   its rows. These differences are the channels: channel (k - 1) * (1 + sums) + j for class k and sum j, one more
+   channel with the counts of rows if they matter, and one for each class and each rule of leaves. */
 #ifndef TREEML_COUPLED_SEARCH_H
 #define TREEML_COUPLED_SEARCH_H
 
 #include "coupled/coupled.h"
+#include "coupled/path_fees.h"
 #include "coupled/vector_list.h"
 #include "common/arena.h"
 #include "common/clock.h"
@@ -20,6 +21,7 @@
 #include "solver/solver.h"
 
 enum { most_sums = 60, most_classes = 32, most_multipliers = 24, most_literals = 8 };
+enum { sum_of_leaves = 0, sum_of_fees = -1 };
 
 /* Sums of the given values, and the price of all leaves, stay below 2^58; scores at multipliers stay below
    LARGEST_SCORE; IMPOSSIBLE is the score of a part that cannot be a tree. */
@@ -56,11 +58,17 @@ struct merged {
   int64_t *first;    /* rows + 1: where the tests that a row answers with yes begin in `items` */
   int32_t *items;
   int values_valid, counted;
+  int32_t count, purity, cost; /* channels of the counts and of the first class of a rule; 0 if there are none */
   int narrow;                  /* whether all sums of channels fit in 31 bits */
   int64_t unit[1 + most_sums]; /* the differences of a sum are multiples of this, and given as such multiples */
   int32_t channels;
   int64_t *values; /* rows x channels */
   struct tables tables;
+};
+
+/* Rules for leaves as given: rows x classes, or NULL. */
+struct rules {
+  int64_t *purity, *cost, most_cost;
 };
 
 struct treeml_coupled {
@@ -79,6 +87,9 @@ struct treeml_coupled {
   int64_t offset[1 + most_sums];  /* the sums of predicting class 0 everywhere */
   int64_t largest[1 + most_sums]; /* the sums of the largest differences of the rows */
   int64_t low[most_sums], high[most_sums];
+  struct path_fees fees[fee_kinds];
+  int64_t most_fees; /* of kind 1 */
+  struct rules rules;
   struct tree start;
   struct merged merged;
 
@@ -97,12 +108,27 @@ struct treeml_coupled {
 int coupled_fail (treeml_coupled *, int code, const char *format, ...);
 void coupled_release_merged (treeml_coupled *);
 void coupled_release_answer (treeml_coupled *);
+/* What a merge depends on. */
+struct merge_options {
+  int once, counted; /* whether tests of different columns are kept apart, and whether counts of rows matter */
+  int64_t price, leaves;
+};
 /* Merges tests and rows and adds up the values, unless that was done before. */
-int coupled_merge (treeml_coupled *, int once, int counted, int64_t price, int64_t leaves);
+int coupled_merge (treeml_coupled *, const struct merge_options *);
+static inline int coupled_has_fees (const treeml_coupled *coupled) {
+  return coupled->fees[0].below || coupled->fees[1].below;
+}
+static inline int coupled_has_rules (const treeml_coupled *coupled) {
+  return coupled->rules.purity || coupled->rules.cost;
+}
+void fees_release (treeml_coupled *);
+void rules_release (treeml_coupled *);
+/* Whether the caller's rows may be a leaf of this class, by the rules. */
+int rules_allow (const treeml_coupled *, const uint64_t *rows, int32_t label);
 void tables_release (treeml_coupled *);
 
 /* A requirement that can be violated: low <= sign * sum <= high in differences; without `two_sided` only the upper
-   limit. `sum` is 0 for the number of leaves. */
+   limit. `sum` is one of the caller's, or sum_of_leaves, or sum_of_fees. */
 struct requirement {
   int sum, sign, two_sided;
   int64_t low, high, largest;
@@ -112,7 +138,8 @@ struct requirement {
 struct multiplier {
   int64_t weights[1 + vector_most_sums];
   int64_t by_sum[1 + most_sums];
-  int64_t price; /* of a leaf */
+  int64_t price;          /* of a leaf */
+  int64_t fee[fee_kinds]; /* for one unit */
   int64_t limit; /* the weighted limits: a tree of value v is within the limits only if score - limit <= weight * v */
 };
 
@@ -152,6 +179,7 @@ struct shared {
 enum { most_collected = 64 };
 struct leaves {
   int count;
+  int64_t fees[fee_kinds]; /* of the splits above them */
   int64_t node[most_collected];
   int64_t *sums; /* most_collected x channels */
 };
@@ -184,9 +212,14 @@ struct search {
   const struct stumps *stumps;
   struct level *levels;
   uint64_t *all_rows, *some_rows;
-  uint8_t *used;    /* columns on the path, if each may be used once */
-  int64_t *room;    /* for passes */
-  int64_t *cells;   /* 2 x channels */
+  uint8_t *used;  /* columns on the path, if each may be used once */
+  int64_t *room;  /* for passes */
+  int64_t *cells; /* 2 x channels */
+  int has_fees, fee_requirement;
+  int64_t *fees_below[fee_kinds]; /* (1 + columns) x stride: as given, but by test, and in the unit of the value */
+  int64_t *fees[fee_kinds];       /* (1 + depth) x stride: the fee of every test below the path of some length */
+  int32_t *fee_column;            /* of every test */
+  int32_t path_length;
   int64_t *best[2]; /* multipliers x tests: the best stump on the no and on the yes side of every test */
   struct vector_work work;
   struct leaves leaves;
@@ -217,6 +250,27 @@ int test_allowed (const struct search *, int32_t test);
 void path_push (struct search *, int32_t test);
 void path_pop (struct search *, int32_t test);
 
+/* fees.c */
+int fees_make_room (struct search *); /* 0 if memory is short */
+void fees_share (const struct search *, struct search *worker);
+void fees_push (struct search *, int32_t test);
+/* The fees of testing `other` below a test (-1: none) at the end of the path, for so many rows. */
+void split_fees (const struct search *, int32_t above, int32_t other, int64_t count, int64_t fees[fee_kinds]);
+/* The fees of a test at a place that is the end of the path; overwrites the cells. */
+void place_fees (struct search *, const struct place *, int32_t test, int64_t fees[fee_kinds]);
+/* The same as a score, and added to a vector. */
+int64_t fees_score (const struct multiplier *, const int64_t fees[fee_kinds]);
+void fees_add (const struct search *, const int64_t fees[fee_kinds], int64_t *vector);
+/* The score of the fees of a split at the end of the path; 0 without fees. */
+static inline int64_t split_score (const struct search *search, const struct multiplier *multiplier, int32_t above,
+                                   int32_t other, int64_t count) {
+  int64_t fees[fee_kinds];
+  if (!search->has_fees)
+    return 0;
+  split_fees (search, above, other, count, fees);
+  return fees_score (multiplier, fees);
+}
+
 /* table.c */
 /* Sets the table of a place; 0 if the search must stop. */
 int table_at (struct search *, const struct place *);
@@ -231,8 +285,17 @@ int may_follow (const struct search *, int32_t test, int32_t other);
 /* The least score of a tree of depth two on the table; fills best[side][multiplier]. */
 int64_t table_pass (struct search *, int multiplier);
 
+/* A score, or IMPOSSIBLE if a part of it was. */
+static inline int64_t possible (int64_t score) { return score < IMPOSSIBLE / 2 ? score : IMPOSSIBLE; }
+
 /* leaf.c */
 int cell_allowed (const struct search *, const int64_t *sums);
+/* Whether these rows may be a leaf of class k. */
+int leaf_allowed (const struct search *, const int64_t *sums, int32_t k);
+/* The count of the rows with these sums; 0 if counts do not matter. */
+static inline int64_t count_of (const struct search *search, const int64_t *sums) {
+  return search->merged->counted ? sums[search->merged->count] : 0;
+}
 /* The vector of a leaf of class k. */
 void leaf_vector (const struct search *, const int64_t *sums, int32_t k, int64_t *vector);
 /* The least score of a leaf, and its class. */

@@ -44,7 +44,7 @@ static int has_enough (const struct search *search, const uint64_t *rows) {
       return 1;
     for (uint64_t rest = rows[w]; rest; rest &= rest - 1) {
       const int64_t row = 64 * w + lowest_bit (rest);
-      count += merged->values[row * merged->channels + merged->channels - 1];
+      count += merged->values[row * merged->channels + merged->count];
       if (count >= search->support)
         return 1;
     }
@@ -63,11 +63,15 @@ int test_allowed (const struct search *search, int32_t test) {
 void path_push (struct search *search, int32_t test) {
   if (search->used)
     search->used[search->merged->column[test]] = 1;
+  if (search->has_fees)
+    fees_push (search, test);
+  search->path_length++;
 }
 
 void path_pop (struct search *search, int32_t test) {
   if (search->used)
     search->used[search->merged->column[test]] = 0;
+  search->path_length--;
 }
 
 /* Tables. */
@@ -345,6 +349,19 @@ int may_follow (const struct search *search, int32_t test, int32_t other) {
   return !search->used || test < 0 || search->merged->column[other] != search->merged->column[test];
 }
 
+/* What the loops over stumps have to know about fees. */
+static void task_fees (const struct search *search, const struct multiplier *multiplier, struct stumps_task *task) {
+  const int64_t stride = search->merged->stride;
+  task->fee_column = search->fee_column;
+  for (int kind = 0; kind < fee_kinds; kind++) {
+    if (!search->fees[kind])
+      continue;
+    task->fee[kind] = search->fees[kind] + search->path_length * stride;
+    task->fee_below[kind] = search->fees_below[kind] + stride;
+    task->fee_weight[kind] = multiplier->fee[kind];
+  }
+}
+
 int64_t table_pass (struct search *search, int index) {
   const struct merged *merged = search->merged;
   const struct multiplier *multiplier = &search->multiplier[index];
@@ -358,14 +375,22 @@ int64_t table_pass (struct search *search, int index) {
                              .support = merged->counted ? search->support : 0,
                              .column = search->used ? merged->column : NULL,
                              .used = search->used,
+                             .purity = merged->purity,
+                             .cost = merged->cost,
+                             .most_cost = search->coupled->rules.most_cost,
                              .room = search->room};
   memcpy (task.weights, multiplier->by_sum, (size_t) task.width * sizeof *task.weights);
+  if (search->has_fees)
+    task_fees (search, multiplier, &task);
   int64_t *const best[2] = {search->best[0] + (int64_t) index * merged->stride,
                             search->best[1] + (int64_t) index * merged->stride};
   search->statistics.passes++;
   (merged->narrow ? search->stumps->narrow : search->stumps->wide) (&task, best);
   int64_t least = leaf_score (search, multiplier, search->table->total, NULL);
-  for (int32_t test = 0; test < merged->tests; test++)
-    least = best[0][test] + best[1][test] < least ? best[0][test] + best[1][test] : least;
-  return least;
+  const int64_t count = count_of (search, search->table->total);
+  for (int32_t test = 0; test < merged->tests; test++) {
+    const int64_t score = best[0][test] + best[1][test] + split_score (search, multiplier, -1, test, count);
+    least = score < least ? score : least;
+  }
+  return possible (least);
 }

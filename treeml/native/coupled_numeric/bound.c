@@ -35,13 +35,14 @@ static void weigh_leaf (const threshold_solver *solver, const struct threshold_r
 }
 
 void threshold_join_sides (const threshold_solver *solver, int64_t cut, int64_t leaves, const double *stump,
-                           double *value) {
+                           const double *fee, double *value) {
   const double *leaf = solver->table.leaf + cut * 2 * WIDTH;
   for (int i = 0; i < WIDTH; i++) {
     const double price = solver->price[i];
     const double one[2] = {leaf[i] + price, leaf[WIDTH + i] + price};
     const double two[2] = {fmin (one[0], stump[i] + 2 * price), fmin (one[1], stump[WIDTH + i] + 2 * price)};
     value[i] = leaves >= 4 ? two[0] + two[1] : leaves == 3 ? fmin (one[0] + two[1], two[0] + one[1]) : one[0] + one[1];
+    value[i] += fee[i];
   }
 }
 
@@ -71,15 +72,17 @@ static int shallow (threshold_solver *solver, const struct threshold_rows *set, 
   const struct threshold_table *table = &solver->table;
   for (int32_t f = 0; f < solver->columns; f++) {
     int32_t first, last;
+    double fee[WIDTH];
     threshold_supported (solver, set, f, &first, &last);
+    threshold_fee (solver, -1, f, set->count, fee);
     for (int32_t cut = 0; cut + 1 < table->levels[f]; cut++) {
       const int64_t at = table->first[f] + cut;
       double value[WIDTH];
-      threshold_join_sides (solver, at, leaves, table->relaxed + at * 2 * WIDTH, value);
+      threshold_join_sides (solver, at, leaves, table->relaxed + at * 2 * WIDTH, fee, value);
       lower (least->relaxed, value);
       if (cut < first || cut > last)
         continue;
-      threshold_join_sides (solver, at, leaves, table->supported + at * 2 * WIDTH, value);
+      threshold_join_sides (solver, at, leaves, table->supported + at * 2 * WIDTH, fee, value);
       lower (least->supported, value);
     }
   }
@@ -103,6 +106,7 @@ int threshold_node_create (threshold_solver *solver, struct threshold_node *node
     if (cuts < 1)
       continue;
     column->cuts = cuts;
+    threshold_fee (solver, -1, f, set->count, column->fee);
     threshold_supported (solver, set, f, &column->first, &column->last);
     column->rank = arena_reserve (&solver->arena, (size_t) cuts, sizeof *column->rank);
     column->known = arena_allocate (&solver->arena, (size_t) cuts, 1);
@@ -152,7 +156,7 @@ static void staircase (const struct threshold_node *node, const struct threshold
       yes = fmax (yes, column->side[2 * after].relaxed[i] - moved);
       no = fmax (no, column->side[2 * after + 1].relaxed[i]);
     }
-    value[i] = node->floor[i] + fmax (yes, 0) + fmax (no, 0);
+    value[i] = node->floor[i] + fmax (yes, 0) + fmax (no, 0) + column->fee[i];
   }
 }
 
@@ -170,21 +174,25 @@ static int evaluate (threshold_solver *solver, struct threshold_node *node, int3
   struct threshold_column *column = &node->column[f];
   struct threshold_least *side = &column->side[2 * (int64_t) cut];
   double most[WIDTH];
-  memcpy (most, limit, sizeof most);
-  for (int s = 0; s < 2; s++) {
+  for (int i = 0; i < WIDTH; i++)
+    most[i] = limit[i] - column->fee[i];
+  threshold_path_push (solver, f);
+  int fine = 1;
+  for (int s = 0; s < 2 && fine; s++) {
     struct threshold_rows part = {0};
-    const int fine = threshold_rows_split (solver, &node->set, f, column->rank[cut], s, &part) &&
-                     threshold_least (solver, &part, node->depth - 1, node->leaves - 1, most, &side[s]);
+    fine = threshold_rows_split (solver, &node->set, f, column->rank[cut], s, &part) &&
+           threshold_least (solver, &part, node->depth - 1, node->leaves - 1, most, &side[s]);
     threshold_rows_release (solver, &part);
-    if (!fine)
-      return 0;
-    for (int i = 0; i < WIDTH; i++)
+    for (int i = 0; fine && i < WIDTH; i++)
       most[i] -= side[0].supported[i];
   }
+  threshold_path_pop (solver);
+  if (!fine)
+    return 0;
   solver->statistics.nodes += 2;
   column->known[cut] = 1;
   for (int i = 0; every && i < WIDTH && cut >= column->first && cut <= column->last; i++)
-    limit[i] = fmin (limit[i], side[0].supported[i] + side[1].supported[i]);
+    limit[i] = fmin (limit[i], side[0].supported[i] + side[1].supported[i] + column->fee[i]);
   return 1;
 }
 
@@ -282,7 +290,7 @@ static int choose_cut (const threshold_solver *solver, const struct threshold_no
     for (int32_t cut = column->first; cut <= column->last && cut < column->cuts; cut++) {
       const int64_t place = solver->table.first[c] + cut;
       double value[WIDTH];
-      threshold_join_sides (solver, place, 4, solver->table.supported + place * 2 * WIDTH, value);
+      threshold_join_sides (solver, place, 4, solver->table.supported + place * 2 * WIDTH, column->fee, value);
       int near = 0;
       for (int32_t k = cut - apart; k <= cut + apart && value[0] < best; k++)
         near |= k >= 0 && k < column->cuts && column->known[k];
@@ -340,9 +348,11 @@ static void collect (threshold_solver *solver, const struct threshold_node *node
       const struct threshold_least *side = &column->side[2 * (int64_t) cut];
       if (column->known[cut]) {
         for (int i = 0; i < WIDTH; i++) {
-          least->relaxed[i] = fmin (least->relaxed[i], node->floor[i] + side[0].relaxed[i] + side[1].relaxed[i]);
+          least->relaxed[i] =
+              fmin (least->relaxed[i], node->floor[i] + side[0].relaxed[i] + side[1].relaxed[i] + column->fee[i]);
           if (cut >= column->first && cut <= column->last)
-            least->supported[i] = fmin (least->supported[i], side[0].supported[i] + side[1].supported[i]);
+            least->supported[i] =
+                fmin (least->supported[i], side[0].supported[i] + side[1].supported[i] + column->fee[i]);
         }
         before = cut;
         continue;

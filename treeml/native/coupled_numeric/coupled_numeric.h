@@ -2,10 +2,10 @@
 
    Every row has, for each class and each of several sums, a whole number. Each leaf chooses a class, and a tree adds up
    the numbers of its rows. Sum 0, plus the price of the leaves, is the value and is made as small as possible; all
-   other sums have to stay between their bounds. A column is a code for every row; a split sends rows with a code of at
-   most `cut` to the yes side. As in `treeml.h`, functions return 0 or an error code, `treeml_coupled_numeric_message`
-   says what was wrong, one solver belongs to one thread at a time, and only `treeml_coupled_numeric_interrupt` may be
-   called from another. */
+   other sums have to stay between their bounds. Tests may have fees, and leaves rules. A column is a code for every
+   row; a split sends rows with a code of at most `cut` to the yes side. As in `treeml.h`, functions return 0 or an
+   error code, `treeml_coupled_numeric_message` says what was wrong, one solver belongs to one thread at a time, and
+   only `treeml_coupled_numeric_interrupt` may be called from another. */
 #ifndef TREEML_COUPLED_NUMERIC_H
 #define TREEML_COUPLED_NUMERIC_H
 
@@ -33,6 +33,14 @@ TREEML_PUBLIC int treeml_coupled_numeric_values (treeml_coupled_numeric *, const
                                                  int32_t classes);
 /* For the sums 1, 2 ...: lowest and highest total; INT64_MIN and INT64_MAX mean none. */
 TREEML_PUBLIC int treeml_coupled_numeric_bounds (treeml_coupled_numeric *, const int64_t *low, const int64_t *high);
+
+/* Fees of tests, after the counts, which remove them: as treeml_coupled_fees, but of groups of columns; `group` has the
+   group of every column. Fees of both kinds have the same groups. */
+TREEML_PUBLIC int treeml_coupled_numeric_fees (treeml_coupled_numeric *, int32_t kind, const int64_t *below,
+                                               int32_t groups, const int32_t *group, int64_t most);
+/* Rules for every leaf, after the values, as treeml_coupled_rules. */
+TREEML_PUBLIC int treeml_coupled_numeric_rules (treeml_coupled_numeric *, const int64_t *purity, const int64_t *cost,
+                                                int64_t most);
 
 /* A tree to begin with: node 0 is the root, column -1 marks a leaf of class `label`. It is dropped if it violates a
    constraint. */

@@ -22,6 +22,7 @@ static void forget_columns (threshold_solver *solver) {
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
   solver->has_zero = 0;
+  threshold_conditions_release (solver);
   arena_release (&solver->arena, solver->values);
   solver->values = NULL;
   solver->rows = solver->given = solver->sums = 0;
@@ -63,15 +64,19 @@ static int rank_column (threshold_solver *solver, struct numeric_sorter *sorter,
   for (int64_t row = 0; row < rows; row++)
     solver->code_of[at * rows + rank[row]] = codes[row];
   for (int32_t kept = 0; kept < at; kept++)
-    if (is_copy (solver, kept, at))
+    if ((!solver->group || solver->group[solver->source[kept]] == solver->group[given]) && is_copy (solver, kept, at))
       return 1;
   solver->source[solver->columns++] = (int32_t) given;
   return 1;
 }
 
-static int rank_columns (threshold_solver *solver) {
+int threshold_rank_columns (threshold_solver *solver) {
   const size_t cells = times ((size_t) solver->given, (size_t) solver->rows);
   struct numeric_sorter sorter = {0};
+  void *blocks[] = {solver->source, solver->rank, solver->code_of, solver->levels, solver->order};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
+    arena_release (&solver->arena, blocks[i]);
+  solver->columns = 0;
   solver->source = arena_reserve (&solver->arena, (size_t) solver->given, sizeof *solver->source);
   solver->levels = arena_reserve (&solver->arena, (size_t) solver->given, sizeof *solver->levels);
   solver->rank = arena_reserve (&solver->arena, cells, sizeof *solver->rank);
@@ -105,7 +110,7 @@ int treeml_coupled_numeric_columns (treeml_coupled_numeric *solver, const int32_
   solver->codes = block;
   if (code)
     return code;
-  if (!rank_columns (solver)) {
+  if (!threshold_rank_columns (solver)) {
     forget_columns (solver);
     return threshold_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the columns");
   }
@@ -124,6 +129,8 @@ int treeml_coupled_numeric_counts (treeml_coupled_numeric *solver, const int64_t
   arena_release (&solver->arena, solver->count);
   solver->count = NULL;
   solver->has_zero = 0;
+  for (int kind = 0; kind < fee_kinds; kind++)
+    path_fees_release (&solver->fees[kind], &solver->arena);
   for (int64_t row = 0; count && row < solver->rows; row++)
     solver->has_zero |= !count[row];
   solver->total_count = count ? total : solver->rows;
@@ -153,6 +160,9 @@ int treeml_coupled_numeric_values (treeml_coupled_numeric *solver, const int64_t
         return threshold_fail (solver, TREEML_OVERFLOW, "the values of a sum add up to more than 2^50");
     }
   }
+  arena_release (&solver->arena, solver->rules.purity);
+  arena_release (&solver->arena, solver->rules.cost);
+  solver->rules = (struct threshold_rules) {0};
   void *block = solver->values;
   solver->values = NULL;
   const int code = copy_array (solver, &block, values, (size_t) (sums * cells), sizeof *values);
@@ -220,6 +230,20 @@ static int activate (threshold_solver *solver, int32_t sum) {
   return 1;
 }
 
+/* Limited fees are one more sum, if a tree can exceed the limit. Returns 0 if no tree can keep it. */
+static int activate_fees (threshold_solver *solver) {
+  solver->limited_fees = 0;
+  if (!solver->fees[1].below || solver->most_fees >= solver->fees[1].greatest)
+    return 1;
+  const int32_t at = solver->limited_fees = solver->active++;
+  solver->place[at] = -1;
+  solver->sign[at] = 1;
+  solver->window[at - 1] = vector_one_sided;
+  solver->least[at] = 0;
+  solver->most[at] = solver->most_fees;
+  return solver->most_fees >= 0;
+}
+
 /* Fills `relative`, and takes the values of class 0 off the bounds. */
 static int make_relative (threshold_solver *solver) {
   const int64_t rows = solver->rows, classes = solver->classes, active = solver->active;
@@ -228,8 +252,13 @@ static int make_relative (threshold_solver *solver) {
   if (!solver->relative)
     return threshold_stop (solver, TREEML_MEMORY), 0;
   for (int64_t j = 0; j < active; j++) {
-    const int64_t *values = solver->values + solver->place[j] * rows * classes, sign = solver->sign[j];
     solver->base[j] = 0;
+    if (solver->place[j] < 0) { /* fees, to which predictions add nothing */
+      for (int64_t i = 0; i < rows * classes; i++)
+        solver->relative[i * active + j] = 0;
+      continue;
+    }
+    const int64_t *values = solver->values + solver->place[j] * rows * classes, sign = solver->sign[j];
     for (int64_t row = 0; row < rows; row++) {
       solver->base[j] += sign * values[row * classes];
       for (int64_t k = 0; k < classes; k++)
@@ -251,12 +280,14 @@ int threshold_prepare (threshold_solver *solver) {
   for (int32_t j = 1; j < solver->sums; j++)
     if (!activate (solver, j))
       return 0;
+  if (!activate_fees (solver))
+    return 0;
   extremes (solver, 0, &least, &most);
   if (!make_relative (solver))
     return 0;
   const int64_t price = solver->options.leaf_price;
   solver->least_value = least - solver->base[0] + price;
-  solver->most_value = most - solver->base[0] + price * solver->leaves;
+  solver->most_value = most - solver->base[0] + price * solver->leaves + solver->fees[0].greatest;
   solver->compared = solver->active - 1 + solver->leaves_matter;
   if (solver->leaves_matter)
     solver->window[solver->active - 1] = vector_one_sided;

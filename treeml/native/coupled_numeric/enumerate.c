@@ -58,7 +58,8 @@ static int in_part (const threshold_solver *solver, const struct part *part, int
 }
 
 /* The sums of all rows of a part for each class, and their count. */
-static int64_t part_sums (const threshold_solver *solver, const struct part *part, int64_t *sums) {
+static int64_t part_sums (const threshold_solver *solver, const struct part *part, int64_t *sums,
+                          struct threshold_ruled *ruled) {
   const int64_t size = (int64_t) solver->classes * solver->active;
   int64_t count = 0;
   const int32_t *order = threshold_order (part->set, part->column < 0 ? 0 : part->column);
@@ -68,15 +69,19 @@ static int64_t part_sums (const threshold_solver *solver, const struct part *par
       const int64_t *relative = solver->relative + order[r] * size;
       for (int64_t k = 0; k < size; k++)
         sums[k] += relative[k];
+      threshold_ruled_add (solver, order[r], ruled);
       count += solver->count ? solver->count[order[r]] : 1;
     }
   return count;
 }
 
-static int add_leaves (threshold_solver *solver, const int64_t *sums, const double *limit, struct vector_list *list) {
+static int add_leaves (threshold_solver *solver, const int64_t *sums, const struct threshold_ruled *ruled,
+                       const double *limit, struct vector_list *list) {
   for (int32_t k = 0; k < solver->classes; k++) {
     int64_t vector[most_sums + 3];
     double value[WIDTH];
+    if (!threshold_leaf_allowed (solver, ruled, k))
+      continue;
     memcpy (vector, sums + k * solver->active, (size_t) solver->active * sizeof *vector);
     vector[0] += solver->options.leaf_price;
     threshold_weigh (solver, vector, value);
@@ -87,9 +92,30 @@ static int add_leaves (threshold_solver *solver, const int64_t *sums, const doub
   return 1;
 }
 
+/* What stumps on a part add up to. */
+struct stump_sums {
+  int64_t all[most_classes * most_sums]; /* over the part */
+  struct threshold_ruled ruled;
+  int64_t count;
+};
+
+static int sides_allowed (const threshold_solver *solver, const struct threshold_ruled *all,
+                          const struct threshold_ruled *run, int32_t yes, int32_t no) {
+  struct threshold_ruled rest = *all;
+  if (!threshold_has_rules (solver))
+    return 1;
+  for (int32_t k = 0; k < solver->classes; k++) {
+    rest.purity[k] -= run->purity[k];
+    rest.cost[k] -= run->cost[k];
+  }
+  return threshold_leaf_allowed (solver, run, yes) && threshold_leaf_allowed (solver, &rest, no);
+}
+
 /* Adds the vectors of the stumps on column g that a sweep found, in the order of their levels. */
-static int add_hits (threshold_solver *solver, const struct part *part, int32_t g, const int64_t *all, int64_t hits,
-                     struct vector_list *list) {
+static int add_hits (threshold_solver *solver, const struct part *part, int32_t g, const struct stump_sums *sums,
+                     int64_t hits, struct vector_list *list) {
+  const int64_t *all = sums->all;
+  struct threshold_ruled ruled = {0};
   const int32_t active = solver->active, *order = threshold_order (part->set, g);
   const int32_t *level = solver->table.level + g * solver->rows, *rank = threshold_rank (solver, g);
   int64_t run[most_classes * most_sums];
@@ -103,16 +129,59 @@ static int add_hits (threshold_solver *solver, const struct part *part, int32_t 
       if (in_part (solver, part, order[row])) {
         for (int64_t k = 0; k < size; k++)
           run[k] += solver->relative[order[row] * size + k];
+        threshold_ruled_add (solver, order[row], &ruled);
         cut = rank[order[row]];
       }
+    if (!sides_allowed (solver, &sums->ruled, &ruled, hit.yes, hit.no))
+      continue;
     int64_t vector[most_sums + 3];
     for (int32_t j = 0; j < active; j++)
       vector[j] = run[hit.yes * active + j] + all[hit.no * active + j] - run[hit.no * active + j];
     vector[0] += 2 * solver->options.leaf_price;
+    threshold_fee_add (solver, part->column, g, sums->count, vector);
     const struct threshold_split split = {g, cut, hit.yes, hit.no};
     if (!add (solver, list, vector, 2, &split))
       return 0;
   }
+  return 1;
+}
+
+/* With rules for leaves, two leaves of one class may be allowed where a single one is not. All such stumps on a column
+   have one vector, so one of them is enough. */
+static int add_twins (threshold_solver *solver, const struct part *part, int32_t g, const struct stump_sums *sums,
+                      int32_t k, const double *limit, struct vector_list *list) {
+  const int32_t *order = threshold_order (part->set, g), *rank = threshold_rank (solver, g);
+  const int64_t support = solver->options.support;
+  struct threshold_ruled run = {0};
+  int64_t vector[most_sums + 3], seen = 0;
+  double value[WIDTH];
+  memcpy (vector, sums->all + k * solver->active, (size_t) solver->active * sizeof *vector);
+  vector[0] += 2 * solver->options.leaf_price;
+  threshold_fee_add (solver, part->column, g, sums->count, vector);
+  threshold_weigh (solver, vector, value);
+  if (!threshold_within (value, limit))
+    return 1;
+  int32_t last = -1;
+  for (int64_t r = 0; r < part->set->rows; r++) {
+    if (!in_part (solver, part, order[r]))
+      continue;
+    if (last >= 0 && rank[order[r]] != last && seen >= support && sums->count - seen >= support &&
+        sides_allowed (solver, &sums->ruled, &run, k, k)) {
+      const struct threshold_split split = {g, last, k, k};
+      return add (solver, list, vector, 2, &split);
+    }
+    last = rank[order[r]];
+    threshold_ruled_add (solver, order[r], &run);
+    seen += solver->count ? solver->count[order[r]] : 1;
+  }
+  return 1;
+}
+
+static int add_all_twins (threshold_solver *solver, const struct part *part, int32_t g, const struct stump_sums *sums,
+                          const double *limit, struct vector_list *list) {
+  for (int32_t k = 0; threshold_has_rules (solver) && k < solver->classes; k++)
+    if (!threshold_leaf_allowed (solver, &sums->ruled, k) && !add_twins (solver, part, g, sums, k, limit, list))
+      return 0;
   return 1;
 }
 
@@ -134,17 +203,15 @@ static int sweep_column (threshold_solver *solver, struct stump_sweep *sweep, in
 /* Leaves and stumps of a part. */
 static int list_stumps (threshold_solver *solver, const struct part *part, int stumps, const double *limit,
                         struct vector_list *list) {
-  int64_t sums[most_classes * most_sums];
+  struct stump_sums sums = {.ruled = {{0}, {0}}};
   double total[most_classes * WIDTH], budget[WIDTH];
-  const int64_t count = part_sums (solver, part, sums);
-  if (count < solver->options.support || !add_leaves (solver, sums, limit, list))
+  const int64_t count = sums.count = part_sums (solver, part, sums.all, &sums.ruled);
+  if (count < solver->options.support || !add_leaves (solver, sums.all, &sums.ruled, limit, list))
     return !solver->stopping;
   if (!stumps || count < 2 * solver->options.support)
     return finish (solver, list);
   for (int32_t k = 0; k < solver->classes; k++)
-    threshold_weigh (solver, sums + k * solver->active, total + k * WIDTH);
-  for (int i = 0; i < WIDTH; i++)
-    budget[i] = limit[i] - 2 * solver->price[i];
+    threshold_weigh (solver, sums.all + k * solver->active, total + k * WIDTH);
   const int32_t f = part->column;
   struct stump_sweep sweep = {.rows = part->set->rows,
                               .side = f < 0 ? NULL : solver->table.level + f * solver->rows,
@@ -161,10 +228,14 @@ static int list_stumps (threshold_solver *solver, const struct part *part, int s
     int64_t hits;
     if (solver->table.levels[g] < 2)
       continue;
+    double fee[WIDTH];
+    threshold_fee (solver, part->column, g, count, fee);
+    for (int i = 0; i < WIDTH; i++)
+      budget[i] = limit[i] - 2 * solver->price[i] - fee[i];
     sweep.order = threshold_order (part->set, g);
     sweep.level = solver->table.level + g * solver->rows;
-    if (!sweep_column (solver, &sweep, &hits) || (hits && !add_hits (solver, part, g, sums, hits, list)) ||
-        threshold_spent (solver, 4 * part->set->rows))
+    if (!sweep_column (solver, &sweep, &hits) || (hits && !add_hits (solver, part, g, &sums, hits, list)) ||
+        !add_all_twins (solver, part, g, &sums, limit, list) || threshold_spent (solver, 4 * part->set->rows))
       return 0;
   }
   return finish (solver, list);
@@ -234,13 +305,20 @@ static int join (threshold_solver *solver, const struct sides *sides, int64_t le
   return 1;
 }
 
+/* The fees of a split belong to the vectors of its yes side. */
+static void pay (const threshold_solver *solver, int32_t column, int64_t count, const struct vector_list *list) {
+  for (size_t v = 0; solver->path && v < list->count; v++)
+    threshold_fee_add (solver, -1, column, count, vector_at (list, v));
+}
+
 /* Depth two, from the table. */
 static int list_cut (threshold_solver *solver, const struct threshold_rows *set, int32_t f, int32_t cut, int64_t leaves,
                      const double *limit, struct sides *sides, struct vector_list *list) {
   const int64_t at = solver->table.first[f] + cut;
   const double *supported = solver->table.supported + at * 2 * WIDTH;
-  double value[WIDTH], rest[WIDTH];
-  threshold_join_sides (solver, at, leaves, supported, value);
+  double value[WIDTH], rest[WIDTH], fee[WIDTH];
+  threshold_fee (solver, -1, f, set->count, fee);
+  threshold_join_sides (solver, at, leaves, supported, fee, value);
   if (!threshold_within (value, limit))
     return 1;
   clear_sides (solver, sides);
@@ -252,7 +330,7 @@ static int list_cut (threshold_solver *solver, const struct threshold_rows *set,
     double no = leaf[WIDTH + i] + price;
     if (leaves > 2)
       no = fmin (no, supported[WIDTH + i] + 2 * price);
-    rest[i] = limit[i] - no;
+    rest[i] = limit[i] - no - fee[i];
   }
   for (int s = 0; s < 2; s++) {
     const struct part part = {set, f, cut, s};
@@ -261,6 +339,7 @@ static int list_cut (threshold_solver *solver, const struct threshold_rows *set,
     if (!sides->list[s].count)
       return 1;
     if (!s) {
+      pay (solver, f, set->count, &sides->list[0]);
       least_of (solver, &sides->list[0], rest);
       for (int i = 0; i < WIDTH; i++)
         rest[i] = limit[i] - rest[i];
@@ -317,7 +396,7 @@ static int64_t candidates (threshold_solver *solver, const struct threshold_node
       const struct threshold_least *side = &column->side[2 * (int64_t) cut];
       double value[WIDTH];
       for (int i = 0; i < WIDTH; i++)
-        value[i] = side[0].supported[i] + side[1].supported[i];
+        value[i] = side[0].supported[i] + side[1].supported[i] + column->fee[i];
       if (threshold_within (value, limit))
         list[found++] = (struct candidate) {value[0], f, cut};
     }
@@ -336,17 +415,20 @@ static int list_sides (threshold_solver *solver, const struct threshold_node *no
   sides->column = candidate->column;
   sides->cut = column->rank[candidate->cut];
   for (int i = 0; i < WIDTH; i++)
-    rest[i] = limit[i] - least[1].supported[i];
+    rest[i] = limit[i] - least[1].supported[i] - column->fee[i];
   for (int s = 0; s < 2; s++) {
     struct threshold_rows part = {0};
+    threshold_path_push (solver, candidate->column);
     const int fine = threshold_rows_split (solver, &node->set, candidate->column, sides->cut, s, &part) &&
                      threshold_enumerate (solver, &part, node->depth - 1, node->leaves - 1, rest, &sides->list[s]);
+    threshold_path_pop (solver);
     threshold_rows_release (solver, &part);
     if (!fine)
       return 0;
     if (!sides->list[s].count)
       return vector_list_clear (&sides->list[0]), 1;
     if (!s) {
+      pay (solver, candidate->column, node->set.count, &sides->list[0]);
       least_of (solver, &sides->list[0], rest);
       for (int i = 0; i < WIDTH; i++)
         rest[i] = limit[i] - rest[i];
@@ -456,7 +538,7 @@ static int try_candidate (threshold_solver *solver, void *argument, int64_t item
   double value[WIDTH], limit[WIDTH];
   threshold_limits (solver, limit); /* a better tree may have lowered them */
   for (int i = 0; i < WIDTH; i++)
-    value[i] = side[0].supported[i] + side[1].supported[i];
+    value[i] = side[0].supported[i] + side[1].supported[i] + task->node->column[candidate->column].fee[i];
   if (!threshold_within (value, limit))
     return 1;
   struct sides sides = {0};

@@ -25,8 +25,18 @@ struct chooser {
   double shallow; /* the bound of the best choice for depth two */
 };
 
+static void greatest_fees (const threshold_solver *solver, double *fees) {
+  int64_t vector[most_sums + 1] = {0};
+  vector[0] = solver->fees[0].of_row;
+  if (solver->limited_fees)
+    vector[solver->limited_fees] = solver->fees[1].of_row;
+  threshold_weigh (solver, vector, fees);
+}
+
 int threshold_weights (threshold_solver *solver) {
   const int64_t classes = solver->classes, active = solver->active;
+  double fees[WIDTH]; /* of a row, at most */
+  greatest_fees (solver, fees);
   solver->table.filled = NULL;
   for (int64_t row = 0; row < solver->rows; row++) {
     double *cost = solver->cost + row * classes * WIDTH, *weight = solver->weight + row * solver->pairs * WIDTH;
@@ -41,7 +51,7 @@ int threshold_weights (threshold_solver *solver) {
         most = fmax (most, (double) sum);
       }
       solver->floor[row * WIDTH + i] = least;
-      solver->range[row * WIDTH + i] = most - least;
+      solver->range[row * WIDTH + i] = most - least + (double) (solver->count ? solver->count[row] : 1) * fees[i];
     }
     for (int64_t a = 0; a < classes; a++)
       for (int64_t b = a + 1; b < classes; b++, weight += WIDTH)
@@ -220,7 +230,9 @@ int threshold_choose (threshold_solver *solver, const struct threshold_rows *set
       extent += most;
     }
     if (!j)
-      extent += (double) solver->options.leaf_price * (double) solver->leaves;
+      extent += (double) solver->options.leaf_price * (double) solver->leaves + (double) solver->fees[0].greatest;
+    else if (j == solver->limited_fees)
+      extent += (double) solver->fees[1].greatest;
     chooser.extent[j] = fmax (extent, 1);
     chooser.scale[j] = chooser.extent[0] / chooser.extent[j];
     if (j)

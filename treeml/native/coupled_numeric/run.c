@@ -16,23 +16,24 @@ static int create_weights (threshold_solver *solver) {
   solver->range = arena_reserve (&solver->arena, times (rows, WIDTH), sizeof (double));
   solver->hit_room = 1024;
   solver->hits = arena_reserve (&solver->arena, (size_t) solver->hit_room, sizeof *solver->hits);
-  solver->work = (struct vector_work) {.arena = &solver->arena};
+  solver->work = (struct vector_work) {.arena = &solver->arena, .stopped = threshold_poll_lists, .state = solver};
   for (int32_t k = 0; k < solver->classes; k++)
     if (threshold_split_add (solver, -1, 0, k, 0) < 0)
       return 0;
   return solver->weight && solver->cost && solver->floor && solver->range && solver->hits &&
-         threshold_table_create (solver);
+         threshold_path_create (solver) && threshold_table_create (solver);
 }
 
 static void release_weights (threshold_solver *solver) {
-  void *blocks[] = {solver->weight, solver->cost,  solver->floor,   solver->range,
-                    solver->hits,   solver->split, solver->relative};
+  void *blocks[] = {solver->weight, solver->cost,  solver->floor,    solver->range,
+                    solver->hits,   solver->split, solver->relative, solver->path};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   solver->weight = solver->cost = solver->floor = solver->range = NULL;
   solver->hits = NULL;
   solver->split = NULL;
   solver->relative = NULL;
+  solver->path = NULL;
   solver->splits = solver->split_room = 0;
   if (solver->work.arena)
     vector_work_release (&solver->work);

@@ -141,6 +141,8 @@ int threshold_poll (threshold_solver *solver) {
   return solver->stopping;
 }
 
+int threshold_poll_lists (void *solver) { return threshold_poll (solver); }
+
 static int check (threshold_solver *solver) {
   if (!solver->rows || !solver->sums)
     return threshold_fail (solver, TREEML_NO_DATA, "columns and values come before a solve");

@@ -5,9 +5,9 @@
    sums, a weighted sum of at most a known limit. WIDTH such choices are used at once. The search lists the vectors
    (value, sums, leaves) of all trees of a sub-problem that can be part of a tree within all limits: table.c computes
    what stumps can reach, bound.c the least weighted sums of deeper trees, enumerate.c the vectors, multipliers.c
-   chooses the multipliers, team.c shares the work among threads, run.c raises the target until there is a tree. data.c
-   and rows.c hold the data and sets of rows, tree.c the trees, solver.c is the handle. This header declares what they
-   share. */
+   chooses the multipliers, conditions.c knows what tests cost and which leaves are allowed, team.c shares the work
+   among threads, run.c raises the target until there is a tree. data.c and rows.c hold the data and sets of rows,
+   tree.c the trees, solver.c is the handle. This header declares what they share. */
 #ifndef TREEML_COUPLED_NUMERIC_SOLVER_H
 #define TREEML_COUPLED_NUMERIC_SOLVER_H
 
@@ -17,6 +17,7 @@
 #include "common/options.h"
 #include "common/sizes.h"
 #include "common/statistics.h"
+#include "coupled/path_fees.h"
 #include "coupled/vector_list.h"
 #include "coupled_numeric/coupled_numeric.h"
 #include "simd/stump_trees.h"
@@ -67,6 +68,17 @@ struct threshold_table {
   double *relaxed;
   double *tree;
   int64_t *tree_count;
+  double *inner;       /* with fees: cuts of a column x 2 sides x WIDTH, supported and relaxed, for one inner column */
+  int64_t *side_count; /* likewise: cuts of a column x 2 sides */
+};
+
+/* What every leaf has to keep by itself: rows x classes, or NULL. */
+struct threshold_rules {
+  int64_t *purity, *cost, most_cost;
+};
+/* The sums of some rows for the rules, for each class. */
+struct threshold_ruled {
+  int64_t purity[most_classes], cost[most_classes];
 };
 
 struct treeml_coupled_numeric {
@@ -91,6 +103,10 @@ struct treeml_coupled_numeric {
   int32_t sums, classes, pairs;
   int64_t *values;                         /* sums x rows x classes, as given */
   int64_t low[most_sums], high[most_sums]; /* as given */
+  struct path_fees fees[fee_kinds];
+  int64_t most_fees;
+  int32_t *group; /* of each given column, or NULL: there are no fees */
+  struct threshold_rules rules;
 
   /* The search that is running. */
   const struct stump_trees *kernel;
@@ -107,6 +123,9 @@ struct treeml_coupled_numeric {
   int64_t least[most_sums], most[most_sums]; /* bounds of the relative sums; no lower bound if the window is negative */
   int64_t least_value, most_value;           /* what any tree can reach, relative and with prices */
   int64_t window[most_sums];                 /* of sum 1, 2 ..., and of the leaves; as in coupled/vector_list.h */
+  int32_t limited_fees;                      /* the number of the sum of limited fees, or 0 */
+  int32_t *path;                             /* groups of the columns tested above, with fees */
+  int64_t path_length;
   int32_t compared; /* numbers of a vector besides its value: sums, and leaves if they matter */
   int64_t coefficient[WIDTH][most_sums];
   double price[WIDTH];
@@ -145,6 +164,7 @@ typedef struct treeml_coupled_numeric threshold_solver;
 int threshold_fail (threshold_solver *, int code, const char *format, ...);
 void threshold_stop (threshold_solver *, int why);
 int threshold_poll (threshold_solver *);
+int threshold_poll_lists (void *solver); /* the same, for long work on lists */
 /* Counts work, about a nanosecond each. A non-zero result means: return. */
 static inline int threshold_spent (threshold_solver *solver, int64_t work) {
   solver->until_clock -= work;
@@ -171,7 +191,29 @@ void threshold_team_release (threshold_solver *);
 int threshold_team_run (threshold_solver *, threshold_job, void *task, int64_t items);
 int threshold_team_poll (threshold_solver *worker);
 
+/* conditions.c */
+static inline int threshold_has_fees (const threshold_solver *solver) {
+  return solver->fees[0].below || solver->fees[1].below;
+}
+static inline int threshold_has_rules (const threshold_solver *solver) {
+  return solver->rules.purity || solver->rules.cost;
+}
+void threshold_conditions_release (threshold_solver *);
+int threshold_path_create (threshold_solver *); /* 0 if out of memory */
+void threshold_path_push (threshold_solver *, int32_t column);
+static inline void threshold_path_pop (threshold_solver *solver) { solver->path_length--; }
+/* The fees of splitting so many rows by a column, below a split by another one (-1: none): weighted, and as a vector
+   that is added to. */
+void threshold_fee (const threshold_solver *, int32_t above, int32_t column, int64_t count, double *fee);
+void threshold_fee_add (const threshold_solver *, int32_t above, int32_t column, int64_t count, int64_t *vector);
+/* The fees of a whole tree in the caller's columns and codes, and whether all leaves keep the rules; -1 if out of
+   memory. */
+int threshold_conditions_hold (threshold_solver *, const struct threshold_tree *, int64_t fees[fee_kinds]);
+void threshold_ruled_add (const threshold_solver *, int32_t row, struct threshold_ruled *);
+int threshold_leaf_allowed (const threshold_solver *, const struct threshold_ruled *, int32_t k);
+
 /* Data. */
+int threshold_rank_columns (threshold_solver *);
 int threshold_prepare (threshold_solver *); /* relative values and kept columns */
 void threshold_release (threshold_solver *);
 
@@ -205,8 +247,10 @@ static inline int32_t threshold_table_rank (const threshold_solver *solver, cons
 /* Bounds. `most` are weighted sums beyond which the search for the least one may end. */
 int threshold_least (threshold_solver *, const struct threshold_rows *, int64_t depth, int64_t leaves,
                      const double *most, struct threshold_least *);
-/* The least weighted sum of two sides of a cut from the table with at most so many leaves. */
-void threshold_join_sides (const threshold_solver *, int64_t cut, int64_t leaves, const double *stump, double *value);
+/* The least weighted sum of two sides of a cut from the table with at most the given number of leaves, with the fee of
+   the cut. */
+void threshold_join_sides (const threshold_solver *, int64_t cut, int64_t leaves, const double *stump,
+                           const double *fee, double *value);
 /* The cuts of a column of the table that leave enough rows on both sides; first > last if there are none. */
 void threshold_supported (const threshold_solver *, const struct threshold_rows *, int32_t column, int32_t *first,
                           int32_t *last);
@@ -214,6 +258,7 @@ void threshold_supported (const threshold_solver *, const struct threshold_rows 
 /* A set of rows with the bounds of its cuts, for depth three and more. */
 struct threshold_column {
   int32_t cuts, first, last; /* first .. last have enough rows on both sides */
+  double fee[WIDTH];         /* of a split on this column */
   int32_t *rank;             /* of each cut */
   uint8_t *known;
   double *worth;                /* cuts x WIDTH: the ranges of the rows up to each cut */

@@ -29,14 +29,21 @@ int threshold_table_create (threshold_solver *solver) {
   table->relaxed = arena_reserve (arena, sides, sizeof (double));
   table->tree = arena_allocate (arena, times (size, (size_t) solver->pairs * 4 * WIDTH), sizeof (double));
   table->tree_count = arena_allocate (arena, 2 * size, sizeof *table->tree_count);
+  if (threshold_has_fees (solver)) {
+    table->inner = arena_reserve (arena, times (4 * (size_t) most, WIDTH), sizeof (double));
+    table->side_count = arena_reserve (arena, 2 * (size_t) most, sizeof *table->side_count);
+    if (!table->inner || !table->side_count)
+      return 0;
+  }
   return table->level && table->end && table->levels && table->first && table->total && table->leaf &&
          table->supported && table->relaxed && table->tree && table->tree_count;
 }
 
 void threshold_table_release (threshold_solver *solver) {
   struct threshold_table *table = &solver->table;
-  void *blocks[] = {table->level, table->end,       table->levels,  table->first, table->total,
-                    table->leaf,  table->supported, table->relaxed, table->tree,  table->tree_count};
+  void *blocks[] = {table->level, table->end,        table->levels,    table->first,
+                    table->total, table->leaf,       table->supported, table->relaxed,
+                    table->tree,  table->tree_count, table->inner,     table->side_count};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
     arena_release (&solver->arena, blocks[i]);
   memset (table, 0, sizeof *table);
@@ -91,6 +98,40 @@ static void fill_totals (threshold_solver *solver, const struct threshold_rows *
   }
 }
 
+/* The counts of the rows on both sides of every cut of a column. */
+static void count_sides (threshold_solver *solver, const struct threshold_rows *set, int32_t f) {
+  const struct threshold_table *table = &solver->table;
+  const int32_t *order = threshold_order (set, f), *end = table->end + f * solver->rows;
+  int64_t count = 0, row = 0;
+  for (int32_t cut = 0; cut + 1 < table->levels[f]; cut++) {
+    for (; row < end[cut]; row++)
+      count += solver->count ? solver->count[order[row]] : 1;
+    table->side_count[2 * cut] = count;
+    table->side_count[2 * cut + 1] = set->count - count;
+  }
+}
+
+/* A pass for the inner column g, whose stumps cost a fee for every row on their side. */
+static void pass_with_fees (threshold_solver *solver, struct stump_pass pass, int32_t f, int32_t g) {
+  const struct threshold_table *table = &solver->table;
+  const int64_t sides = 2 * ((int64_t) pass.levels - 1);
+  double *const outer[2] = {pass.supported, pass.relaxed};
+  double each[WIDTH];
+  pass.supported = table->inner;
+  pass.relaxed = table->inner + sides * WIDTH;
+  for (int64_t i = 0; i < 2 * sides * WIDTH; i++)
+    table->inner[i] = INFINITY;
+  solver->kernel->pass (&pass);
+  threshold_fee (solver, f, g, 1, each);
+  const double *const inner[2] = {pass.supported, pass.relaxed};
+  for (int which = 0; which < 2; which++)
+    for (int64_t side = 0; side < sides; side++)
+      for (int i = 0; i < WIDTH; i++) {
+        const double value = inner[which][side * WIDTH + i] + each[i] * (double) table->side_count[side];
+        outer[which][side * WIDTH + i] = fmin (outer[which][side * WIDTH + i], value);
+      }
+}
+
 int threshold_table_fill (threshold_solver *solver, const struct threshold_rows *set) {
   struct threshold_table *table = &solver->table;
   if (table->filled == set->order)
@@ -117,12 +158,17 @@ int threshold_table_fill (threshold_solver *solver, const struct threshold_rows 
                               .tree_count = table->tree_count,
                               .supported = table->supported + first,
                               .relaxed = table->relaxed + first};
+    if (solver->path)
+      count_sides (solver, set, f);
     for (int32_t g = 0; g < solver->columns; g++) {
       if (table->levels[g] < 2)
         continue;
       pass.level = table->level + g * solver->rows;
       pass.inner_levels = table->levels[g];
-      solver->kernel->pass (&pass);
+      if (solver->path)
+        pass_with_fees (solver, pass, f, g);
+      else
+        solver->kernel->pass (&pass);
       if (threshold_spent (solver, 100 * set->rows))
         return 0;
     }

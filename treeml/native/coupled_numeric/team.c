@@ -59,14 +59,15 @@ static int hire (struct threshold_team *team, threshold_solver *worker, size_t m
   worker->watch = NULL;
   worker->start = worker->best = (struct threshold_tree) {0};
   worker->table = (struct threshold_table) {0};
-  worker->work = (struct vector_work) {.arena = &worker->arena};
+  worker->work = (struct vector_work) {.arena = &worker->arena, .stopped = threshold_poll_lists, .state = worker};
   worker->split = NULL;
   worker->splits = worker->split_room = 0;
+  worker->path = NULL;
   worker->hits = arena_reserve (&worker->arena, (size_t) worker->hit_room, sizeof *worker->hits);
   for (int32_t k = 0; k < worker->classes; k++)
     if (threshold_split_add (worker, -1, 0, k, 0) < 0)
       return 0;
-  return worker->hits && threshold_table_create (worker);
+  return worker->hits && threshold_path_create (worker) && threshold_table_create (worker);
 }
 
 static void dismiss (threshold_solver *worker) {
@@ -75,6 +76,7 @@ static void dismiss (threshold_solver *worker) {
   vector_work_release (&worker->work);
   arena_release (&worker->arena, worker->hits);
   arena_release (&worker->arena, worker->split);
+  arena_release (&worker->arena, worker->path);
 }
 
 int threshold_team_create (threshold_solver *boss) {

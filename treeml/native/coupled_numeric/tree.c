@@ -104,15 +104,18 @@ static int add_up (threshold_solver *solver, const struct threshold_tree *tree, 
 }
 
 int threshold_offer (threshold_solver *solver, struct threshold_tree *tree) {
-  int64_t totals[most_sums + 1], smallest;
+  int64_t totals[most_sums + 1], smallest, fees[fee_kinds];
   if (!add_up (solver, tree, totals, &smallest))
     return threshold_stop (solver, TREEML_MEMORY), 0;
+  const int holds = threshold_conditions_hold (solver, tree, fees);
+  if (holds < 0)
+    return threshold_stop (solver, TREEML_MEMORY), 0;
   const int64_t leaves = (tree->nodes + 1) / 2;
-  int fits = smallest >= solver->options.support && leaves <= solver->options.leaves &&
+  int fits = holds && smallest >= solver->options.support && leaves <= solver->options.leaves &&
              depth_of (tree, 0) <= solver->options.depth;
   for (int32_t j = 1; j < solver->sums; j++)
     fits = fits && totals[j] >= solver->low[j] && totals[j] <= solver->high[j];
-  const int64_t value = totals[0] - solver->base[0] + leaves * solver->options.leaf_price;
+  const int64_t value = totals[0] - solver->base[0] + leaves * solver->options.leaf_price + fees[0];
   if (!fits || value >= solver->best_value || value >= threshold_relative (solver, solver->options.upper))
     return 0;
   struct threshold_tree old = solver->best;

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Up to so many tests, every depth has tables of its own; beyond the second number, pairs need too much memory. */
+/* Up to the first number of tests, every depth has tables of its own; beyond the second, pairs need too much memory. */
 enum { most_nested = 1024, most_paired = 4096 };
 
 /* A tree of depth two has four leaves, each of them rounded to units. */

@@ -1,6 +1,7 @@
 /* Runs the general search from the rows to the answer, and rebuilds the trees behind the facts in the cache. */
 #include "general/search.h"
 #include "general/hazards.h"
+#include "solver/impurity.h"
 
 #include <math.h>
 #include <string.h>
@@ -158,8 +159,10 @@ static void set_worth (struct general *general) {
   general->has_floor = solver->goal != goal_custom || solver->lines || options->nonnegative;
   const int comparable = options->similarity && options->support <= 1 && !solver->count && !solver->purity_weight &&
                          !solver->limited_cost && !options->once && !solver->column_cost && isinf (solver->enough_loss);
-  general->nested = comparable && solver->goal == goal_hazards; /* a leaf costs no less than parts of it */
-  if (!comparable || solver->goal == goal_custom || solver->goal == goal_hazards)
+  const int mixes = solver->goal == goal_hazards || solver->goal == goal_impurity;
+  general->floors = impurity_has_floor (solver);
+  general->nested = comparable && mixes; /* a leaf costs no less than parts of it */
+  if (!comparable || solver->goal == goal_custom || mixes)
     return;
   general->worth = solver->goal == goal_classes ? worth_of_classes (solver) : worth_of_losses (solver);
   general->similar = general->worth > 0 && general->worth < UNREACHABLE / 4 / solver->rows;

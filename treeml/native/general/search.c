@@ -13,8 +13,8 @@
 
 #include <string.h>
 
-/* By how much the optimum of some rows can exceed that of others, if so many rows are missing there. If only nested
-   sets are compared, that is nothing but rounding, or unknown. */
+/* By how much the optimum of a set of rows can exceed that of another set that lacks `missing` of them. If only nested
+   sets are compared, that is a matter of rounding if no row is missing, and unknown otherwise. */
 static int64_t most_excess (const struct general *general, int64_t missing, int32_t depth) {
   if (!general->nested)
     return general->worth * missing;
@@ -172,7 +172,8 @@ static void search_splits (struct general *general, struct general_subproblem *p
       continue;
     for (int32_t q = 0; q < levels; q++) {
       const int64_t at = (int64_t) test * levels + q;
-      problem->low[0][at] = problem->low[1][at] = general->has_floor ? general->price : no_floor;
+      if (!general->floors) /* otherwise they are known since the problem was opened */
+        problem->low[0][at] = problem->low[1][at] = general->has_floor ? general->price : no_floor;
       problem->bound[at] = INT64_MIN;
     }
   }
@@ -224,7 +225,9 @@ static int begin_facts (const struct general *general, struct general_subproblem
                         const int64_t *leaf, int64_t *floor) {
   int active = 0;
   for (int32_t q = 0; q < general->levels; q++) {
-    const int64_t split = general->has_floor ? 2 * general->price : no_floor;
+    int64_t split = general->has_floor ? 2 * general->price : no_floor;
+    if (general->floors)
+      split = plus (split, leaf_floor (general->leaf, problem->rows));
     floor[q] = smaller (leaf[q], split);
     problem->fact[q] = (struct fact) {floor[q], leaf[q], leaf[q] < UNREACHABLE ? is_leaf : is_unknown, 0};
     if (!can_split)

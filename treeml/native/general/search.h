@@ -42,6 +42,7 @@ struct general {
   int similar; /* whether the similarity bound holds */
   int nested;  /* whether it holds for sets of which one contains the other only */
   int has_floor;
+  int floors;    /* whether every set of rows has a lower bound of its own, see leaf_floor */
   int64_t worth; /* the most that a row is worth */
   struct general_subproblem **problem;
   struct sparse_bitset sparse;

@@ -277,6 +277,8 @@ void general_open (struct general *general, struct general_subproblem *problem, 
           uint64_t *members = general->sparse.words ? general->sparse.words : general->scratch;
           general_enter (general, problem, members, test, side);
           leaf_costs (general->leaf, members, problem->leaf[side] + (int64_t) test * levels);
+          if (general->floors)
+            problem->low[side][test] = plus (leaf_floor (general->leaf, members), general->price);
           general_leave (general);
         }
 }

@@ -59,8 +59,11 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
   const int quantile = solver->goal == numeric_goal_quantile;
   for (int32_t o = 0; quantile && o < solver->outputs; o++) {
     int32_t *place = deal (dealer, (size_t) child->room, sizeof *place);
-    if (dealer->block)
+    void *cells = deal (dealer, bytes, 1);
+    if (dealer->block) {
       child->place[g * solver->outputs + o] = place;
+      child->place_cells[g * solver->outputs + o] = cells;
+    }
   }
   int64_t *weight = quantile && solver->weighted ? deal (dealer, (size_t) child->room, sizeof *weight) : NULL;
   for (int32_t k = 0; !quantile && k < planes_of (solver); k++) {
@@ -86,15 +89,19 @@ static void deal_column (treeml_numeric *solver, struct numeric_child *child, in
 static void deal_places (treeml_numeric *solver, struct numeric_child *child, struct dealer *dealer) {
   const size_t columns = (size_t) solver->columns, outputs = (size_t) solver->outputs;
   child->place = deal (dealer, columns * outputs, sizeof *child->place);
+  child->place_cells = deal (dealer, columns * outputs, sizeof *child->place_cells);
   child->weight = deal (dealer, columns, sizeof *child->weight);
   child->renumbered = deal (dealer, outputs, sizeof *child->renumbered);
   child->targets = deal (dealer, outputs, sizeof *child->targets);
+  child->buckets = deal (dealer, outputs, sizeof *child->buckets);
   for (int32_t o = 0; o < solver->outputs; o++) {
     const size_t places = (size_t) solver->targets[o].places;
     int32_t *renumbered = deal (dealer, places, sizeof *renumbered);
     int64_t *target = deal (dealer, places + 2, sizeof *target);
+    uint8_t *bucket = deal (dealer, places, 1);
     if (!dealer->block)
       continue;
+    child->buckets[o].of_place = bucket;
     child->renumbered[o] = renumbered;
     child->targets[o].target = target;
   }
@@ -261,6 +268,16 @@ static void renumber_places (struct numeric_worker *worker, int32_t output) {
       left->target[left->places] = all->target[i + 1];
     }
   left->target[left->places + 1] = 0;
+  numeric_buckets_make (left, &child->buckets[output]);
+}
+
+static inline void set_cell (void *cells, int width, int64_t index, int32_t value) {
+  if (width == 2)
+    ((int16_t *) cells)[index] = (int16_t) value;
+  else if (width == 4)
+    ((int32_t *) cells)[index] = value;
+  else
+    ((int64_t *) cells)[index] = value;
 }
 
 static void lay_places (struct numeric_worker *worker, int32_t g) {
@@ -272,8 +289,10 @@ static void lay_places (struct numeric_worker *worker, int32_t g) {
     if (!g)
       renumber_places (worker, o);
     fetch (worker, g, solver->planes + 1 + o);
-    for (int64_t i = 0; i < child->rows; i++)
+    for (int64_t i = 0; i < child->rows; i++) {
       place[i] = child->renumbered[o][numeric_cell (child->scratch, cell, i)];
+      set_cell (child->place_cells[g * solver->outputs + o], cell, i, place[i]);
+    }
   }
   if (!solver->weighted)
     return;

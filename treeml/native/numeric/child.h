@@ -2,6 +2,7 @@
 #ifndef TREEML_NUMERIC_CHILD_H
 #define TREEML_NUMERIC_CHILD_H
 
+#include "numeric/quantile_bound.h"
 #include "numeric/solver.h"
 
 /* A cut that was evaluated: the costs of each side as a leaf and as its best stump, without prices. */
@@ -40,9 +41,11 @@ struct numeric_child {
   double **square;
   uint8_t *worth_made;
   int32_t **place;      /* quantile loss: columns x outputs: the places of the targets in the order of each column; */
+  void **place_cells;   /* the same as cells; */
   int64_t **weight;     /* in the order of each column, or NULL if all are 1 */
   int32_t **renumbered; /* for each output: the places that are left are numbered anew, */
   struct numeric_targets *targets; /* and these are their targets */
+  struct numeric_buckets *buckets; /* of the same */
   void *scratch;
 
   struct numeric_point *point;

@@ -6,18 +6,75 @@
    free, cover a column. If the search fails, the target is a bound, and the next one is higher. If it finds a tree,
    that tree is optimal. So the bound converges to the optimum. */
 #include "numeric/climb.h"
+#include "numeric/relax.h"
 
-enum { first_share = 64 }; /* the first target is the best value divided by this */
+enum {
+  first_share = 512, /* the first target is the best value divided by this */
+  most_tries = 2     /* how often a target is tried before a lower one is */
+};
 
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The target that follows a bound: twice as high, or halfway to what was too hard. */
+/* The target that follows a bound: twice as high, or what was too hard at first, or halfway to it. */
 static int64_t next_target (const struct numeric_climb *climb, int64_t upper) {
   const int64_t step = climb->bound > upper / first_share ? climb->bound : upper / first_share;
   int64_t target = climb->bound + (step > 0 ? step : 1);
   if (climb->hard > climb->bound)
-    target = least (target, climb->bound + (climb->hard - climb->bound + 1) / 2);
+    target = climb->tries < most_tries ? climb->hard : climb->bound + (climb->hard - climb->bound + 1) / 2;
   return least (target, upper);
+}
+
+static void mark_hard (struct numeric_climb *climb, int64_t target, int tries) {
+  climb->tries = tries + (climb->hard == target ? climb->tries : 0);
+  climb->hard = target;
+}
+
+static void raise_bound (struct numeric_worker *worker, struct numeric_climb *climb, int64_t bound) {
+  climb->bound = bound > climb->bound ? bound : climb->bound;
+  numeric_raise_bound (worker->solver, climb->bound);
+  worker->statistics.climbs++;
+}
+
+/* Whether relaxed splits can raise the bound. */
+static int relaxes (struct numeric_worker *worker, int64_t depth, int64_t leaves, const struct numeric_climb *climb) {
+  treeml_numeric *solver = worker->solver;
+  if (climb->final || !numeric_relaxation_fits (solver, depth, leaves))
+    return 0;
+  if (!worker->relaxation)
+    worker->relaxation = numeric_relaxation_create (solver);
+  return !!worker->relaxation;
+}
+
+/* Raises the bound to a target, or to the optimum if that is lower. Returns whether `tree` is optimal. What was learned
+   for a target that is too hard stays known, so it is tried again. */
+static int relax (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t target,
+                  struct numeric_climb *climb, struct numeric_tree *tree) {
+  const int64_t bound = numeric_relax (worker, worker->relaxation, set, depth, target);
+  if (numeric_stopping (worker->solver)) {
+    mark_hard (climb, target, 1);
+    return 0;
+  }
+  raise_bound (worker, climb, bound);
+  climb->final = bound < target;
+  if (!climb->final)
+    return 0;
+  worker->allowance = 0; /* the tree takes little time */
+  return numeric_relaxed_tree (worker, worker->relaxation, set, depth, tree);
+}
+
+/* Searches for a tree below a target. Returns whether `tree` is optimal. */
+static int search (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves,
+                   int64_t target, struct numeric_climb *climb, struct numeric_tree *tree) {
+  const struct numeric_task task = {.depth = depth, .leaves = leaves, .budget = target, .known = worker->solver->known};
+  const struct numeric_outcome outcome = numeric_search (worker, set, &task, tree, NULL);
+  if (numeric_stopping (worker->solver)) {
+    mark_hard (climb, target, most_tries);
+    tree->nodes = 0;
+    return 0;
+  }
+  const int found = outcome.value < NUMERIC_NONE;
+  raise_bound (worker, climb, found ? outcome.value : target);
+  return found;
 }
 
 int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves, int64_t upper,
@@ -26,25 +83,17 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
   const int64_t known = atomic_load (&solver->bound);
   climb->bound = known > climb->bound ? known : climb->bound;
   int decided = climb->bound >= upper;
-  if (!decided && climb->bound > upper / 2) /* the search for better trees raises the bound itself */
+  const int relaxing = relaxes (worker, depth, leaves, climb);
+  if (!decided && !relaxing && climb->bound > upper / 2) /* the search for better trees raises the bound itself */
     return 0;
-  worker->allowance = climb->effort / 2 + 1;
   worker->slack = 0;
   worker->climbing = 1;
+  worker->allowance = relaxing ? climb->effort : climb->effort / 2 + 1;
   while (!decided && !numeric_stopping (solver)) {
     const int64_t target = next_target (climb, upper);
-    const struct numeric_task task = {.depth = depth, .leaves = leaves, .budget = target, .known = solver->known};
-    const struct numeric_outcome outcome = numeric_search (worker, set, &task, tree, NULL);
-    if (numeric_stopping (solver)) {
-      climb->hard = target;
-      tree->nodes = 0;
-      break;
-    }
-    const int found = outcome.value < NUMERIC_NONE;
-    climb->bound = found ? outcome.value : target;
-    numeric_raise_bound (solver, climb->bound);
-    worker->statistics.climbs++;
-    decided = found || climb->bound >= upper;
+    const int found = relaxes (worker, depth, leaves, climb) ? relax (worker, set, depth, target, climb, tree)
+                                                             : search (worker, set, depth, leaves, target, climb, tree);
+    decided = !numeric_stopping (solver) && (found || climb->bound >= upper);
   }
   worker->allowance = 0;
   worker->slack = solver->options.slack;

@@ -4,12 +4,6 @@
 
 #include "numeric/solver.h"
 
-struct numeric_climb {
-  int64_t effort; /* in polls, as numeric_worker.allowance */
-  int64_t bound;  /* no tree is better */
-  int64_t hard;   /* the last target that took too much effort, or 0 */
-};
-
 /* Goes on until the effort is used up. Returns whether everything is decided: then `tree` is an optimal tree, or it is
    empty and no tree is better than `upper`. */
 int numeric_climb (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves, int64_t upper,

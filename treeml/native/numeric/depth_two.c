@@ -9,63 +9,10 @@
    Support is left out of these bounds, since a smaller set may need a worse tree to keep it; it is checked, row by row,
    where a cut would improve the best tree. (Staircases: after Brita, van der Linden and Demirovic, 2025.) */
 #include "numeric/intervals.h"
+#include "numeric/quantile_stump.h"
+#include "numeric/rivals.h"
 
 #include <string.h>
-
-/* Lists the places of the rows of one side of a cut in the order of a column; with the first output also their codes
-   and weights. Returns their number. */
-static int64_t list_side (struct numeric_bisection *search, const void *codes, int order, int64_t code, int side,
-                          int32_t output) {
-  struct numeric_child *child = search->child;
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int cell = search->solver->kernel->cell;
-  const int32_t *place = child->place[order * search->solver->outputs + output];
-  const int64_t *weight = output ? NULL : child->weight[order];
-  int64_t listed = 0;
-  for (int64_t i = 0; i < child->rows; i++) {
-    quantile->place[listed] = place[i];
-    if (!output)
-      quantile->code[listed] = numeric_cell (child->own[order], cell, i);
-    if (weight)
-      quantile->weight[listed] = weight[i];
-    listed += (numeric_code (codes, cell, i) > code) == side;
-  }
-  return listed;
-}
-
-/* Quantile losses: the stumps of the sides that are wanted. The chains of both sides are those of the cut. */
-static void sweep_quantile (struct numeric_bisection *search, int order, const void *codes, int64_t code,
-                            struct numeric_sides *sides) {
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int64_t *weight = search->solver->weighted ? quantile->weight : NULL;
-  for (int s = 0; s < 2; s++) {
-    int64_t rows = 0;
-    sides->cost[s] = numeric_quantile_leaf (quantile, s);
-    for (int32_t o = 0; sides->wanted >> s & 1 && o < quantile->outputs; o++) {
-      rows = list_side (search, codes, order, code, s, o);
-      search->worker->until_clock -= 64 * rows; /* far slower than other sweeps */
-      numeric_quantile_sweep (quantile, o, s, quantile->place, weight, rows);
-    }
-    for (int64_t i = 1; i < rows; i++)
-      if (quantile->code[i] != quantile->code[i - 1])
-        sides->cost[s] = numeric_least (sides->cost[s], quantile->front[i] + quantile->back[i]);
-  }
-}
-
-/* Links the targets on both sides of a cut, which gives their losses as leaves. */
-static void link_sides (struct numeric_bisection *search, int column, int64_t position, int64_t leaf[2]) {
-  struct numeric_child *child = search->child;
-  struct numeric_quantile *quantile = &search->worker->quantile;
-  const int64_t *weight = child->weight[column];
-  quantile->targets = child->targets;
-  for (int32_t o = 0; o < quantile->outputs; o++) {
-    const int32_t *place = child->place[column * quantile->outputs + o];
-    numeric_quantile_link (quantile, o, 0, place, weight, position);
-    numeric_quantile_link (quantile, o, 1, place + position, weight ? weight + position : NULL, child->rows - position);
-  }
-  for (int s = 0; s < 2; s++)
-    leaf[s] = numeric_quantile_leaf (quantile, s);
-}
 
 static void sweep (struct numeric_bisection *search, int column, int order, int64_t code, struct numeric_sides *sides) {
   treeml_numeric *solver = search->solver;
@@ -86,7 +33,7 @@ static void sweep (struct numeric_bisection *search, int column, int order, int6
   else if (search->child->goal == numeric_goal_many)
     kernel->stump_many (lanes, codes, code, sides);
   else if (search->child->goal == numeric_goal_quantile)
-    sweep_quantile (search, order, codes, code, sides);
+    numeric_quantile_stumps (search->worker, order, codes, code, NULL, sides);
   else
     kernel->stump_squared (lanes, codes, code, sides);
 }
@@ -106,7 +53,7 @@ static void begin_sides (struct numeric_bisection *search, int column, int64_t p
   sides->square[0] = child->square ? child->square[column][position] : 0;
   sides->square[1] = child->square ? child->square[column][child->rows] - sides->square[0] : 0;
   if (child->goal == numeric_goal_quantile) {
-    link_sides (search, column, position, leaf);
+    numeric_quantile_link_sides (search->worker, column, position, leaf);
     return;
   }
   numeric_child_sums (search->worker, column, position, sums);
@@ -114,6 +61,18 @@ static void begin_sides (struct numeric_bisection *search, int column, int64_t p
     rest[k] = child->lanes[column].sum[k] - sums[k];
   leaf[0] = numeric_leaf (child->goal, child->planes, sums, sides->top[0], sides->square[0], solver->unit);
   leaf[1] = numeric_leaf (child->goal, child->planes, rest, sides->top[1], sides->square[1], solver->unit);
+}
+
+/* A lower bound of any stump on a side with these sums: it predicts at most two classes. */
+static int64_t beyond_two_classes (const struct numeric_child *child, const int64_t *sums, int64_t top) {
+  int64_t first = 0, second = 0;
+  if (child->goal != numeric_goal_many)
+    return 0;
+  for (int32_t k = 0; k < child->planes; k++) {
+    second = numeric_greatest (second, numeric_least (first, sums[k]));
+    first = numeric_greatest (first, sums[k]);
+  }
+  return numeric_greatest (0, top - first - second);
 }
 
 /* How many of the user's rows are on either side of a cut. */
@@ -131,36 +90,8 @@ static void count_sides (const struct numeric_bisection *search, int32_t column,
       count[passed++ >= position] += solver->count[order[i]];
 }
 
-/* Evaluates a cut between two points; returns the new point, or -1. Columns that cannot hold the best stump are not
-   swept: their costs are then lower bounds, which is sufficient. */
-static int32_t evaluate (struct numeric_bisection *search, const struct numeric_interval *open, int64_t position) {
-  treeml_numeric *solver = search->solver;
-  struct numeric_child *child = search->child;
-  const int32_t columns = solver->columns, made = numeric_point_add (search);
-  const int skips = (child->by_label && child->planes <= 8) || child->goal >= numeric_goal_squared;
-  if (made < 0)
-    return -1;
-  struct numeric_point *point = &child->point[made];
-  const struct numeric_point *a = &child->point[open->left], *b = &child->point[open->right];
-  const int64_t *cost_a = &child->cost[(int64_t) open->left * 2 * columns];
-  const int64_t *cost_b = &child->cost[(int64_t) open->right * 2 * columns];
-  int64_t *cost = &child->cost[(int64_t) made * 2 * columns];
-  const int64_t code = numeric_code (child->own[open->column], solver->kernel->cell, position - 1);
-  struct numeric_sides sides;
-  begin_sides (search, open->column, position, &sides, point->leaf);
-  const int64_t here = numeric_child_worth (child, open->column, position);
-  const int64_t from_a = solver->group ? NUMERIC_NONE : here - numeric_child_worth (child, open->column, a->position);
-  const int64_t to_b = solver->group ? NUMERIC_NONE : numeric_child_worth (child, open->column, b->position) - here;
-  const struct numeric_path path = numeric_path_add (solver, search->part->path, open->column);
-  int64_t count[2] = {0, 0};
-  if (solver->group)
-    count_sides (search, open->column, position, count);
-  point->position = position;
-  int32_t *turn = child->turn, first = a->column[0], second = b->column[1];
-  point->stump[0] = point->leaf[0];
-  point->stump[1] = point->leaf[1];
-  point->column[0] = first;
-  point->column[1] = second;
+/* The columns in the order in which they are swept: those first that were the best at the points beside the cut. */
+static void take_turns (int32_t *turn, int32_t columns, int32_t first, int32_t second) {
   for (int32_t i = 0, place = 2; i < columns; i++) {
     if (i == first)
       turn[0] = i;
@@ -169,24 +100,73 @@ static int32_t evaluate (struct numeric_bisection *search, const struct numeric_
     else
       turn[place++ - (first == second)] = i;
   }
-  /* A side that costs more than this closes the half of the interval that needs it, and the cut itself. */
-  int64_t enough[2] = {NUMERIC_NONE, NUMERIC_NONE};
-  if (!search->price && search->leaves >= 4) {
-    enough[0] = search->upper - b->stump[1];
-    enough[1] = search->upper - a->stump[0];
+}
+
+/* What evaluating a cut needs to know. */
+struct evaluation {
+  struct numeric_bisection *search;
+  int32_t column;
+  int64_t code;
+  struct numeric_sides sides;
+  const struct numeric_rivals *rivals; /* or NULL */
+  int64_t enough[2]; /* a side that costs more closes the half of the interval that needs it, and the cut itself */
+};
+
+/* Sweeps a column, both sides or one of them. Costs below the targets are exact. */
+static void sweep_column (struct evaluation *cut, int32_t order, const int64_t target[2]) {
+  struct numeric_bisection *search = cut->search;
+  const int quantile = search->child->goal == numeric_goal_quantile && search->solver->options.lazy;
+  if (!cut->rivals && !quantile) {
+    sweep (search, cut->column, order, cut->code, &cut->sides);
+    return;
   }
+  const struct numeric_swept swept = {.kernel = search->solver->kernel,
+                                      .lanes = &search->child->lanes[order],
+                                      .codes = numeric_child_codes (search->worker, cut->column, order),
+                                      .threshold = cut->code};
+  if (swept.codes && quantile)
+    numeric_quantile_stumps (search->worker, order, swept.codes, cut->code, target, &cut->sides);
+  else if (!swept.codes || !numeric_rivals_sweep (cut->rivals, &swept, target, &cut->sides)) {
+    sweep (search, cut->column, order, cut->code, &cut->sides);
+    return;
+  }
+  search->worker->until_clock -= search->child->rows;
+  search->worker->statistics.sweeps++;
+}
+
+/* The bounds of all stumps of both sides, from the points beside the cut or from sweeps. Columns that cannot hold the
+   best stump are not swept: their costs are then lower bounds, which is sufficient. Returns 0 if the search is
+   stopping. */
+static int evaluate_stumps (struct evaluation *cut, const struct numeric_interval *open, struct numeric_point *point,
+                            const int64_t count[2], int64_t *cost) {
+  struct numeric_bisection *search = cut->search;
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  const int32_t columns = solver->columns;
+  const int skips = (child->by_label && child->planes <= 8) || child->goal >= numeric_goal_squared;
+  const struct numeric_point *a = &child->point[open->left], *b = &child->point[open->right];
+  const int64_t *cost_a = &child->cost[(int64_t) open->left * 2 * columns];
+  const int64_t *cost_b = &child->cost[(int64_t) open->right * 2 * columns];
+  const int64_t here = numeric_child_worth (child, open->column, point->position);
+  const int64_t from_a = solver->group ? NUMERIC_NONE : here - numeric_child_worth (child, open->column, a->position);
+  const int64_t to_b = solver->group ? NUMERIC_NONE : numeric_child_worth (child, open->column, b->position) - here;
+  const struct numeric_path path = numeric_path_add (solver, search->part->path, open->column);
+  const int64_t *sums = search->worker->sums;
+  const int64_t few[2] = {beyond_two_classes (child, sums, cut->sides.top[0]),
+                          beyond_two_classes (child, sums + solver->planes, cut->sides.top[1])};
   for (int32_t i = 0; i < columns; i++) {
-    const int32_t g = turn[i];
-    const int64_t low[2] = {numeric_greatest (cost_a[g], cost_b[g] - to_b),
-                            numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a)};
-    const int open_sides = !solver->options.lazy ? 3
-                                                 : (low[0] < numeric_least (enough[0], point->stump[0])) |
-                                                       (low[1] < numeric_least (enough[1], point->stump[1])) << 1;
-    sides.wanted = open_sides;
+    const int32_t g = child->turn[i];
+    const int64_t low[2] = {
+        numeric_greatest (few[0], numeric_greatest (cost_a[g], cost_b[g] - to_b)),
+        numeric_greatest (few[1], numeric_greatest (cost_b[columns + g], cost_a[columns + g] - from_a))};
+    const int64_t target[2] = {numeric_least (cut->enough[0], point->stump[0]),
+                               numeric_least (cut->enough[1], point->stump[1])};
+    const int open_sides = !solver->options.lazy ? 3 : (low[0] < target[0]) | (low[1] < target[1]) << 1;
+    cut->sides.wanted = open_sides;
     if (open_sides)
-      sweep (search, open->column, g, code, &sides);
+      sweep_column (cut, g, target);
     if (search->worker->until_clock <= 0 && numeric_poll (search->worker))
-      return -1;
+      return 0;
     /* A side that is not open needs no better bound; some sweeps skip it. */
     for (int s = 0; s < 2; s++) {
       if (!open_sides || (skips && !(open_sides >> s & 1))) {
@@ -194,7 +174,7 @@ static int32_t evaluate (struct numeric_bisection *search, const struct numeric_
         point->stump[s] = numeric_least (point->stump[s], low[s]);
         continue;
       }
-      const int64_t here_costs = sides.cost[s] + numeric_fee (solver, &path, g) * count[s];
+      const int64_t here_costs = cut->sides.cost[s] + numeric_fee (solver, &path, g) * count[s];
       cost[s * columns + g] = here_costs;
       if (here_costs < point->stump[s]) {
         point->stump[s] = here_costs;
@@ -202,6 +182,43 @@ static int32_t evaluate (struct numeric_bisection *search, const struct numeric_
       }
     }
   }
+  return 1;
+}
+
+/* Evaluates a cut between two points; returns the new point, or -1. */
+static int32_t evaluate (struct numeric_bisection *search, const struct numeric_interval *open, int64_t position) {
+  treeml_numeric *solver = search->solver;
+  struct numeric_child *child = search->child;
+  const int32_t made = numeric_point_add (search);
+  if (made < 0)
+    return -1;
+  struct numeric_point *point = &child->point[made];
+  const struct numeric_point *a = &child->point[open->left], *b = &child->point[open->right];
+  struct evaluation cut = {.search = search,
+                           .column = open->column,
+                           .code = numeric_code (child->own[open->column], solver->kernel->cell, position - 1),
+                           .enough = {NUMERIC_NONE, NUMERIC_NONE}};
+  struct numeric_rivals rivals;
+  int64_t count[2] = {0, 0};
+  begin_sides (search, open->column, position, &cut.sides, point->leaf);
+  if (numeric_rivals_fit (solver, child)) {
+    numeric_rivals_list (&rivals, child->planes, search->worker->sums, solver->planes);
+    cut.rivals = &rivals;
+  }
+  if (solver->group)
+    count_sides (search, open->column, position, count);
+  point->position = position;
+  point->stump[0] = point->leaf[0];
+  point->stump[1] = point->leaf[1];
+  point->column[0] = a->column[0];
+  point->column[1] = b->column[1];
+  take_turns (child->turn, solver->columns, a->column[0], b->column[1]);
+  if (!search->price && search->leaves >= 4) {
+    cut.enough[0] = search->upper - b->stump[1];
+    cut.enough[1] = search->upper - a->stump[0];
+  }
+  if (!evaluate_stumps (&cut, open, point, count, &child->cost[(int64_t) made * 2 * solver->columns]))
+    return -1;
   search->worker->statistics.cuts++;
   return made;
 }

@@ -30,7 +30,6 @@ struct numeric_node {
   int climbs; /* whether the search pauses to raise the bound of the whole problem by `climb` */
   int decided;
   int64_t all_leaves; /* the most leaves of the tree */
-  struct numeric_climb climb;
   struct numeric_tree *tree;
   struct numeric_column *column;
   struct numeric_trace **trace;    /* the same for sides of depth two */

@@ -67,7 +67,7 @@ TREEML_PUBLIC int treeml_numeric_matrix (treeml_numeric *, const double *values,
                                          const int64_t *labels, int32_t most, int64_t *found);
 /* Solves, and reports what treeml_numeric_answer does, followed by `treeml_matrix_node` numbers for every node: its
    column, how many distinct values that has, a row on either side of the cut as in treeml_numeric_beside, the nodes on
-   the yes and the no side, and the label. There must be room for so many nodes, and for all statistics. */
+   the yes and the no side, and the label. There must be room for all nodes and all statistics. */
 TREEML_PUBLIC int treeml_numeric_best (treeml_numeric *, int64_t depth, int64_t microseconds, int64_t room,
                                        int64_t *answer, double *statistics);
 

@@ -29,7 +29,10 @@ int numeric_quantile_create (struct arena *arena, struct numeric_quantile *quant
   quantile->place = arena_reserve (arena, 2 * room, sizeof *quantile->place);
   quantile->weight = arena_reserve (arena, 2 * room, sizeof *quantile->weight);
   quantile->code = arena_reserve (arena, 2 * room, sizeof *quantile->code);
-  return fine && quantile->front && quantile->back && quantile->place && quantile->weight && quantile->code;
+  quantile->bits = arena_reserve (arena, (size_t) rows / 64 + 2, sizeof *quantile->bits);
+  quantile->cells = arena_reserve (arena, (size_t) rows + 2 * 64, sizeof (int64_t));
+  return fine && quantile->front && quantile->back && quantile->place && quantile->weight && quantile->code &&
+         quantile->bits && quantile->cells;
 }
 
 static void destroy_chain (struct arena *arena, struct numeric_chain *chain) {
@@ -49,6 +52,8 @@ void numeric_quantile_destroy (struct arena *arena, struct numeric_quantile *qua
   arena_release (arena, quantile->place);
   arena_release (arena, quantile->weight);
   arena_release (arena, quantile->code);
+  arena_release (arena, quantile->bits);
+  arena_release (arena, quantile->cells);
 }
 
 /* The costs per unit, and the targets of one output. */

@@ -37,8 +37,10 @@ struct numeric_quantile {
   struct numeric_chain *whole;           /* of both sides of a cut, for every output: 2 * output + side */
   struct numeric_chain live[2];
   int64_t *front, *back; /* losses of the first i rows, and of the rows from i on */
-  int32_t *place;        /* memory for a sequence of rows: their places, weights and codes */
-  int64_t *weight, *code;
+  int32_t *place, *code; /* memory for a sequence of rows: their places, codes and weights, */
+  int64_t *weight;
+  uint64_t *bits; /* for a choice of all rows, */
+  void *cells;    /* and for their cells */
 };
 
 /* `targets` are those of all rows. Returns 0 if out of memory. */

@@ -122,12 +122,15 @@ static void remove_cut (struct numeric_column *column, int32_t cut) {
   column->open = kept;
 }
 
+/* How far beyond the budget to solve the sides of a cut in the middle of a run. If the best value is low, proofs that a
+   side costs as much are far easier than its exact value. In deeper trees, exact values serve neighbours, too. */
 static int64_t slack_of (const struct numeric_node *node, const struct numeric_worker *worker, int32_t f, int32_t first,
                          int32_t last) {
   const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  return node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  const int64_t slack = node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  return node->root && node->depth <= 2 ? least (slack, node->upper / 2) : slack;
 }
 
 static int choose (struct numeric_node *node, const struct numeric_worker *worker, struct choice *choice) {
@@ -297,7 +300,7 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
 static void pause_to_climb (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
-  struct numeric_climb *climb = &node->climb;
+  struct numeric_climb *climb = &worker->climb;
   struct numeric_tree tree = {0};
   if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
@@ -483,7 +486,6 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
                               .beyond =
                                   task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
                               .all_leaves = leaves,
-                              .climb = {.effort = solver->options.climb / 16 + 1},
                               .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {

@@ -1,5 +1,7 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
+#include "numeric/climb.h"
+#include "numeric/relax.h"
 #include "simd/select.h"
 
 #include <math.h>
@@ -243,6 +245,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
                      ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
                      : NULL;
   worker->slack = solver->options.slack;
+  worker->climb = (struct numeric_climb) {.effort = solver->options.climb / 16 + 1};
   worker->quantile.up = solver->up;
   worker->quantile.down = solver->down;
   if (solver->goal == numeric_goal_quantile &&
@@ -252,6 +255,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 }
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
+  numeric_relaxation_destroy (worker->solver, worker->relaxation);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
@@ -380,12 +384,35 @@ static int64_t leaves_of_search (const treeml_numeric *solver, int64_t depth) {
   return solver->leaves;
 }
 
+/* No tree up to this depth is better than the best one, and deeper ones cost at least their leaves. */
+static void raise_by_prices (treeml_numeric *solver, int64_t depth) {
+  const int64_t best = atomic_load (&solver->best_value), most = best < solver->upper ? best : solver->upper;
+  const int64_t deeper = numeric_deeper_price (solver->options.leaf_price, depth);
+  numeric_raise_bound (solver, most < deeper ? most : deeper);
+}
+
+/* Raises the bound for a while between the first trees, if that need not start again later. */
+static void climb_early (struct numeric_worker *worker, struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  const int64_t best = atomic_load (&solver->best_value), upper = best < solver->upper ? best : solver->upper;
+  const int64_t leaves = leaves_of_search (solver, solver->depth);
+  struct numeric_tree tree = {0};
+  if (solver->depth <= 3 || !solver->options.climb || !numeric_relaxation_fits (solver, solver->depth, leaves))
+    return;
+  solver->decided = numeric_climb (worker, set, solver->depth, leaves, upper, &worker->climb, &tree);
+  if (solver->decided && tree.nodes)
+    numeric_offer (worker, &tree);
+  worker->climb.effort *= 2;
+  numeric_tree_release (&solver->arena, &tree);
+}
+
 /* For deep trees: a search that is one level less deep runs for a while, and its tree guides all splits except the
    last two of a path. The limit is an amount of work and not time, so that the same data always give the same tree. */
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
-  for (int64_t depth = 3; !numeric_stopping (solver); depth++) {
+  climb_early (worker, set);
+  for (int64_t depth = 3; !numeric_stopping (solver) && !solver->decided; depth++) {
     const int64_t best = atomic_load (&solver->best_value);
     if (depth >= numeric_useful_depth (solver, solver->depth, best))
       break;
@@ -398,10 +425,13 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (!tree.nodes || numeric_stopping (solver))
       break;
     numeric_offer (worker, &tree);
-    if (ended && solver->options.leaf_price)
+    if (ended && solver->options.leaf_price) {
       solver->known = depth;
-    else
+      raise_by_prices (solver, depth);
+    } else
       try_greedy (worker, set, &tree, 0, &deeper);
+    if (!numeric_stopping (solver))
+      climb_early (worker, set);
   }
   numeric_tree_release (&solver->arena, &tree);
   numeric_tree_release (&solver->arena, &deeper);
@@ -428,7 +458,8 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
       try_greedy (worker, set, NULL, 0, &tree);
     if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (solver->depth > 3 && solver->options.deepen && !numeric_stopping (solver))
+    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
+        !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);
@@ -495,6 +526,7 @@ static void begin_solve (treeml_numeric *solver, double began) {
   solver->better = solver->best_is_given = 0;
   solver->proposal.nodes = 0;
   solver->known = 0;
+  solver->decided = 0;
   solver->upper = beside_base (solver, solver->options.upper);
   solver->enough = beside_base (solver, solver->options.enough);
 }
@@ -535,7 +567,7 @@ static double search_columns (treeml_numeric *solver, struct numeric_worker *wor
   } else
     numeric_stop_search (solver, TREEML_MEMORY);
   const double built = clock_seconds ();
-  if (!numeric_stopping (solver))
+  if (!numeric_stopping (solver) && !solver->decided)
     search_all (worker, &set);
   numeric_child_destroy (solver, worker->child);
   numeric_set_release (solver, &set);

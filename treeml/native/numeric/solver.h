@@ -103,6 +103,7 @@ struct treeml_numeric {
   const struct numeric_kernel *kernel;
   int64_t depth, leaves;
   int any_leaves;        /* whether rows and depth limit the leaves enough */
+  int decided;           /* whether the best tree is known to be optimal before all cuts are closed */
   int64_t known;         /* no tree up to this depth is better than the best one, if leaves have a price */
   int64_t upper, enough; /* in the values that the search sees */
   int64_t claimed;       /* the value of the best tree of the whole problem that the search believes to have found */
@@ -283,7 +284,17 @@ void numeric_raise_bound (treeml_numeric *, int64_t bound);
 /* Offers the tree that the caller proposed, if there is one. */
 void numeric_take_proposal (struct numeric_worker *);
 
+/* How far the lower bound has been raised, see climb.h. */
+struct numeric_climb {
+  int64_t effort; /* in polls, as numeric_worker.allowance */
+  int64_t bound;  /* no tree is better */
+  int64_t hard;   /* the last target that took too much effort, or 0 */
+  int tries;      /* how often it did */
+  int final;      /* whether relaxed splits cannot raise the bound any further */
+};
+
 struct numeric_child;
+struct numeric_relaxation;
 struct numeric_worker {
   treeml_numeric *solver;
   struct statistics statistics;
@@ -293,10 +304,12 @@ struct numeric_worker {
   int64_t slack;     /* as the option */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
-  int64_t *sums;                    /* memory for sums of every plane */
-  int32_t *row;                     /* memory for every row */
-  int64_t *most;                    /* likewise */
-  struct numeric_quantile quantile; /* for quantile losses only */
+  struct numeric_climb climb;
+  struct numeric_relaxation *relaxation; /* what is known about relaxed splits, or NULL */
+  int64_t *sums;                         /* memory for sums of every plane */
+  int32_t *row;                          /* memory for every row */
+  int64_t *most;                         /* likewise */
+  struct numeric_quantile quantile;      /* for quantile losses only */
 };
 
 int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */

@@ -101,7 +101,7 @@ static int rehash (treeml_sets *sets, uint64_t room) {
   return 1;
 }
 
-/* No tree on so many rows is deeper: every leaf has a row. */
+/* A tree has at most one leaf per row, so no tree is deeper than that. */
 static int32_t useful_depth (const treeml_sets *sets, const uint64_t *key, int32_t depth) {
   int64_t rows = -1;
   for (int w = 0; w < sets->words && rows < depth; w++)

@@ -565,6 +565,7 @@ static const struct numeric_kernel NAME (table) = {
 #if defined(NUMERIC_AVX512) && NUMERIC_CELL == 16
     .count_labels = NAME (count_labels),
     .stump_labels = NAME (stump_labels),
+    .lead = NAME (lead),
 #endif
 #if NUMERIC_CELL == 64
     .stump_squared = NAME (stump_squared),

@@ -194,4 +194,69 @@ static void NAME (stump_labels) (const struct numeric_lanes *lanes, const void *
     NAME (stump_many) (lanes, codes, threshold, sides);
   }
 }
+
+/* The lanes of one side joined: running differences, and their extremes within each lane, begin at 0 there. A lane
+   without a cut holds extremes that no sum before it can bring to the other side of 0. */
+static inline void NAME (join_lead) (__m512i before, __m512i low, __m512i high, int s, struct numeric_lead *lead) {
+  const int64_t least = NAME (lowest) (_mm512_adds_epi16 (low, before));
+  const int64_t most = -NAME (lowest) (_mm512_subs_epi16 (_mm512_setzero_si512 (), _mm512_adds_epi16 (high, before)));
+  lead->least[s] = least < 0 ? least : 0;
+  lead->most[s] = most > 0 ? most : 0;
+}
+
+static inline __m512i NAME (before_lanes) (__m512i sums) {
+  for (int by = 1; by < LANES; by *= 2)
+    sums = _mm512_add_epi16 (sums, NAME (shift_lanes) (sums, by));
+  return NAME (shift_lanes) (sums, 1);
+}
+
+/* A table of 32 entries says what a row of each class adds to the difference; rows beyond the last have class 31. */
+static inline ALWAYS_INLINE void NAME (lead_of_side) (const struct numeric_lanes *lanes, const __m512i *code,
+                                                      __m512i limit, __m512i table, const int s,
+                                                      struct numeric_lead *lead) {
+  const __m512i *label = lanes->label;
+  __m512i ahead = _mm512_setzero_si512 (), low = _mm512_set1_epi16 (INT16_MAX), high = _mm512_set1_epi16 (-INT16_MAX);
+  for (int32_t j = 0; j < lanes->length; j++) {
+    const __mmask32 edge = lanes->edge_bits[j];
+    const __mmask32 own = s ? _mm512_cmpgt_epi16_mask (code[j], limit) : _mm512_cmple_epi16_mask (code[j], limit);
+    ahead = _mm512_mask_add_epi16 (ahead, own, ahead, _mm512_permutexvar_epi16 (label[j], table));
+    low = _mm512_mask_min_epi16 (low, edge, low, ahead);
+    high = _mm512_mask_max_epi16 (high, edge, high, ahead);
+  }
+  NAME (join_lead) (NAME (before_lanes) (ahead), low, high, s, lead);
+}
+
+static inline void NAME (lead_of_both) (const struct numeric_lanes *lanes, const __m512i *code, __m512i limit,
+                                        __m512i table, struct numeric_lead *lead) {
+  const __m512i *label = lanes->label;
+  __m512i inside = _mm512_setzero_si512 (), outside = inside;
+  __m512i low_in = _mm512_set1_epi16 (INT16_MAX), high_in = _mm512_set1_epi16 (-INT16_MAX);
+  __m512i low_out = low_in, high_out = high_in;
+  for (int32_t j = 0; j < lanes->length; j++) {
+    const __mmask32 yes = _mm512_cmple_epi16_mask (code[j], limit), edge = lanes->edge_bits[j];
+    const __m512i adds = _mm512_permutexvar_epi16 (label[j], table);
+    inside = _mm512_mask_add_epi16 (inside, yes, inside, adds);
+    outside = _mm512_mask_add_epi16 (outside, ~yes, outside, adds);
+    low_in = _mm512_mask_min_epi16 (low_in, edge, low_in, inside);
+    high_in = _mm512_mask_max_epi16 (high_in, edge, high_in, inside);
+    low_out = _mm512_mask_min_epi16 (low_out, edge, low_out, outside);
+    high_out = _mm512_mask_max_epi16 (high_out, edge, high_out, outside);
+  }
+  NAME (join_lead) (NAME (before_lanes) (inside), low_in, high_in, 0, lead);
+  NAME (join_lead) (NAME (before_lanes) (outside), low_out, high_out, 1, lead);
+}
+
+static void NAME (lead) (const struct numeric_lanes *lanes, const void *codes, int64_t threshold, const int32_t pair[2],
+                         struct numeric_lead *lead) {
+  short adds[LANES] = {0};
+  adds[lanes->active[pair[0]]] = 1;
+  adds[lanes->active[pair[1]]] = -1;
+  const __m512i limit = _mm512_set1_epi16 ((short) (threshold - BIAS)), table = _mm512_loadu_si512 (adds);
+  if (lead->wanted == 1)
+    NAME (lead_of_side) (lanes, codes, limit, table, 0, lead);
+  else if (lead->wanted == 2)
+    NAME (lead_of_side) (lanes, codes, limit, table, 1, lead);
+  else
+    NAME (lead_of_both) (lanes, codes, limit, table, lead);
+}
 #endif

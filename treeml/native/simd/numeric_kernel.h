@@ -39,6 +39,11 @@ struct numeric_sides {
   int64_t cost[2];
 };
 
+struct numeric_lead {
+  int wanted; /* as above */
+  int64_t most[2], least[2];
+};
+
 struct numeric_kernel {
   const char *name;
   int cell;           /* in bytes */
@@ -63,6 +68,11 @@ struct numeric_kernel {
   void (*stump_many) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
   /* The same from the classes of the rows, if all rows count the same; NULL if that is not faster. */
   void (*stump_labels) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
+  /* By how many rows at most (at least) one class, pair[0], is ahead of another, pair[1], on the rows of a side up to
+     any cut, or up to none: most[s] >= 0 >= least[s] of the sides that are wanted. There are at most 31 classes;
+     present if `stump_labels` is. */
+  void (*lead) (const struct numeric_lanes *, const void *codes, int64_t threshold, const int32_t pair[2],
+                struct numeric_lead *);
   void (*stump_squared) (const struct numeric_lanes *, const void *codes, int64_t threshold, struct numeric_sides *);
 };
 

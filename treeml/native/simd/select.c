@@ -73,7 +73,7 @@ static const char *const names[] = {"none", "portable", "avx2", "avx512", "amx",
 
 const char *simd_name (enum simd set) { return names[set]; }
 
-/* The set that TREEML_KERNEL names; 0 without it, and -1 for a name that is none of them. */
+/* The set that TREEML_KERNEL names; 0 without it, and -1 for an unknown name. */
 static int64_t named_set (void) {
   const char *given = getenv ("TREEML_KERNEL");
   if (!given || !*given)

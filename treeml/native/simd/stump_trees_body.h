@@ -82,7 +82,7 @@ static void move_rows (const struct stump_tree *tree, int32_t level, int out) {
       refresh (tree, node);
 }
 
-/* The first level up to which the tree holds at least so many rows. */
+/* The first level up to which the tree holds at least the given number of rows. */
 static int32_t reaches (const struct stump_pass *pass, int32_t size, int64_t many) {
   int64_t node = 1, before = 0;
   while (node < size) {

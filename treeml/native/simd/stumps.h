@@ -21,7 +21,17 @@ struct stumps_task {
   int64_t support;       /* least count of a leaf; 0: the table has no counts */
   const int32_t *column; /* of every test, or NULL; a test may not follow one of its column */
   const uint8_t *used;   /* by column, if there are columns: those that may not be tested */
-  void *room;            /* stumps_most_classes + (classes + 4) x stride numbers of 8 bytes */
+  /* Leaf rules: the first of `classes` channels behind the counts, or 0 if there is no such rule. A leaf needs a class
+     whose purity is at least 0, and its own class may cost at most `most_cost`. */
+  int32_t purity, cost;
+  int64_t most_cost;
+  /* Fees: what testing `other` costs per row that comes by, as a score. NULL if there are none; with fees there are
+     counts. Each of the two lines is for one kind of fee; a test below another costs the lesser of both numbers. */
+  const int64_t *fee[2];       /* by test: the fee below the tests above this table */
+  const int64_t *fee_below[2]; /* fee columns x stride: the fee below a test of a column */
+  const int32_t *fee_column;   /* of every test */
+  int64_t fee_weight[2];
+  void *room; /* stumps_most_classes + (classes + 8) x stride numbers of 8 bytes */
 };
 
 struct stumps {

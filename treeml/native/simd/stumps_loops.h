@@ -66,6 +66,82 @@ static void NAME (apply_support) (const struct stumps_task *task, int32_t test, 
   }
 }
 
+/* The sums of a channel in the four cells of a test and another one. */
+static inline void NAME (cell_sums) (const struct stumps_task *task, int32_t channel, int32_t test, int32_t other,
+                                     int64_t sums[4]) {
+  const int64_t stride = task->stride, size = (int64_t) task->tests * stride;
+  const SUM *line = (const SUM *) task->sums + channel * size + test * stride;
+  const int64_t both = line[other], here = line[test];
+  const int64_t alone = ((const SUM *) task->sums)[channel * size + other * (stride + 1)];
+  sums[0] = both;
+  sums[1] = here - both;
+  sums[2] = alone - both;
+  sums[3] = task->total[channel] - here - alone + both;
+}
+
+/* Makes cells impossible that have no class of enough purity. */
+static void NAME (apply_purity) (const struct stumps_task *task, int32_t test, SCORE *cells) {
+  for (int32_t other = 0; other < task->tests; other++) {
+    int pure[4] = {0};
+    for (int32_t k = 0; k < task->classes; k++) {
+      int64_t sums[4];
+      NAME (cell_sums) (task, task->purity + k, test, other, sums);
+      for (int cell = 0; cell < 4; cell++)
+        pure[cell] |= sums[cell] >= 0;
+    }
+    for (int cell = 0; cell < 4; cell++)
+      if (!pure[cell])
+        cells[cell * task->stride + other] = (SCORE) STUMPS_IMPOSSIBLE;
+  }
+}
+
+/* The scores of one class in the four cells, impossible where the class costs too much, lower those of all classes. */
+static void NAME (lower_by_class) (const struct stumps_task *task, int32_t test, int32_t k, const SCORE *own,
+                                   SCORE *cells) {
+  for (int32_t other = 0; other < task->tests; other++) {
+    int64_t sums[4];
+    NAME (cell_sums) (task, task->cost + k, test, other, sums);
+    for (int cell = 0; cell < 4; cell++) {
+      const int64_t at = (int64_t) cell * task->stride + other;
+      if (sums[cell] <= task->most_cost)
+        cells[at] = NAME (less) (own[at], cells[at]);
+    }
+  }
+}
+
+/* The same as the loop of any_stumps over classes, if classes have limited costs. */
+static void NAME (cells_by_class) (const struct stumps_task *task, int32_t test, const SCORE *singles, SCORE *line) {
+  const int64_t stride = task->stride;
+  SCORE *cells = line + stride, *own = cells + 4 * stride;
+  for (int64_t j = 0; j < 4 * stride; j++)
+    cells[j] = (SCORE) STUMPS_IMPOSSIBLE;
+  for (int32_t k = 0; k < task->classes; k++) {
+    for (int64_t j = 0; j < 4 * stride; j++)
+      own[j] = k ? (SCORE) STUMPS_IMPOSSIBLE : 0;
+    if (k) {
+      const SCORE *alone = singles + (k - 1) * stride, here = alone[test];
+      NAME (score_line) (task, k, test * stride, line);
+      NAME (lower_cells) (line, alone, here, singles[k - stumps_most_classes] - here, task->stride, own);
+    }
+    NAME (lower_by_class) (task, test, k, own, cells);
+  }
+}
+
+/* The fee of testing `other` on the sides of a test, in scores; the sides have these many rows. */
+static inline void NAME (fees) (const struct stumps_task *task, int32_t test, int32_t other, const int64_t rows[2],
+                                SCORE fee[2]) {
+  fee[0] = fee[1] = 0;
+  for (int kind = 0; kind < 2; kind++) {
+    if (!task->fee[kind])
+      continue;
+    const int64_t above = task->fee[kind][other];
+    const int64_t below = task->fee_below[kind][(int64_t) task->fee_column[test] * task->stride + other];
+    const SCORE each = (SCORE) task->fee_weight[kind] * (SCORE) (below < above ? below : above);
+    fee[0] += each * (SCORE) rows[0];
+    fee[1] += each * (SCORE) rows[1];
+  }
+}
+
 /* Any number of classes, counts and columns. */
 static void NAME (any_stumps) (const struct stumps_task *task, int32_t test, const SCORE *singles, SCORE *line,
                                SCORE best[2]) {
@@ -73,19 +149,33 @@ static void NAME (any_stumps) (const struct stumps_task *task, int32_t test, con
   SCORE *cells = line + stride;
   for (int64_t j = 0; j < 4 * stride; j++)
     cells[j] = 0;
-  for (int32_t k = 1; k < task->classes; k++) {
+  if (task->cost)
+    NAME (cells_by_class) (task, test, singles, line);
+  for (int32_t k = 1; !task->cost && k < task->classes; k++) {
     const SCORE *alone = singles + (k - 1) * stride, here = alone[test];
     NAME (score_line) (task, k, test * stride, line);
     NAME (lower_cells) (line, alone, here, singles[k - stumps_most_classes] - here, task->stride, cells);
   }
+  if (task->purity)
+    NAME (apply_purity) (task, test, cells);
   if (task->support)
     NAME (apply_support) (task, test, cells);
+  const int has_fees = task->fee[0] || task->fee[1];
+  int64_t rows[2] = {0, 0};
+  SCORE fee[2] = {0, 0};
+  if (has_fees) {
+    const int64_t counts = (int64_t) (task->classes - 1) * task->width, size = (int64_t) task->tests * stride;
+    rows[1] = ((const SUM *) task->sums)[counts * size + test * (stride + 1)];
+    rows[0] = task->total[counts] - rows[1];
+  }
   best[0] = best[1] = (SCORE) STUMPS_IMPOSSIBLE;
   for (int32_t other = 0; other < task->tests; other++) {
     if (task->column && (task->column[other] == task->column[test] || task->used[task->column[other]]))
       continue;
-    best[1] = NAME (less) (cells[other] + cells[stride + other], best[1]);
-    best[0] = NAME (less) (cells[2 * stride + other] + cells[3 * stride + other], best[0]);
+    if (has_fees)
+      NAME (fees) (task, test, other, rows, fee);
+    best[1] = NAME (less) (cells[other] + cells[stride + other] + fee[1], best[1]);
+    best[0] = NAME (less) (cells[2 * stride + other] + cells[3 * stride + other] + fee[0], best[0]);
   }
 }
 
@@ -107,20 +197,27 @@ static void NAME (score_singles) (const struct stumps_task *task, SCORE *singles
   }
 }
 
+/* The sum of a channel over a side of a test. */
+static inline int64_t NAME (side_sum) (const struct stumps_task *task, int32_t channel, int32_t test, int side) {
+  const int64_t stride = task->stride, size = (int64_t) task->tests * stride;
+  const int64_t here = ((const SUM *) task->sums)[channel * size + test * (stride + 1)];
+  return side ? here : task->total[channel] - here;
+}
+
 /* The least score of a leaf on a side of a test. */
 static SCORE NAME (leaf) (const struct stumps_task *task, int32_t test, int side, const SCORE *singles) {
-  const int64_t stride = task->stride, size = (int64_t) task->tests * stride;
-  SCORE least = 0;
-  for (int32_t k = 1; k < task->classes; k++) {
-    const SCORE here = singles[(k - 1) * stride + test];
-    least = NAME (less) (side ? here : singles[k - stumps_most_classes] - here, least);
+  const int64_t stride = task->stride;
+  SCORE least = (SCORE) STUMPS_IMPOSSIBLE;
+  int pure = !task->purity;
+  for (int32_t k = 0; k < task->classes; k++) {
+    const SCORE here = k ? singles[(k - 1) * stride + test] : 0, all = k ? singles[k - stumps_most_classes] : 0;
+    pure = pure || NAME (side_sum) (task, task->purity + k, test, side) >= 0;
+    if (!task->cost || NAME (side_sum) (task, task->cost + k, test, side) <= task->most_cost)
+      least = NAME (less) (side ? here : all - here, least);
   }
-  if (task->support) {
-    const int32_t channels = (task->classes - 1) * task->width;
-    const int64_t here = ((const SUM *) task->sums)[channels * size + test * (stride + 1)];
-    if ((side ? here : task->total[channels] - here) < task->support)
-      return (SCORE) STUMPS_IMPOSSIBLE;
-  }
+  const int32_t counts = (task->classes - 1) * task->width;
+  if (!pure || (task->support && NAME (side_sum) (task, counts, test, side) < task->support))
+    return (SCORE) STUMPS_IMPOSSIBLE;
   return least;
 }
 

@@ -1,4 +1,5 @@
 /* The functions of treeml.h that set data, goals and constraints: they check the arrays, then copy or pack them. */
+#include "solver/impurity.h"
 #include "solver/lines.h"
 
 #include "common/bits.h"
@@ -29,6 +30,7 @@ static void drop_goal (treeml_solver *solver) {
   drop (solver, &solver->hazard);
   drop (solver, &solver->death_cost);
   drop (solver, &solver->died);
+  impurity_release (solver);
   lines_release (solver);
   solver->goal = goal_none;
   solver->offset = 0;
@@ -73,9 +75,8 @@ static void *copy (treeml_solver *solver, const void *from, int64_t count, size_
   return to;
 }
 
-int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
-  if (!solver)
-    return TREEML_BAD_ARGUMENT;
+/* Checks the size of the data, releases what was there, and reserves room for the bits. */
+int solver_begin_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows) {
   if (tests < 0 || rows < 1 || (tests && !bits))
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "there must be at least one row, and bits for every test");
   if (rows > INT32_MAX / 2 || tests > INT32_MAX / 4)
@@ -85,14 +86,27 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
   solver->rows = solver->asked_to_round = 0;
   solver->beside = 0;
   solver->enough_loss = INFINITY;
-  const int64_t words = (rows + 63) / 64;
-  uint64_t *packed = arena_allocate (&solver->arena, (size_t) (tests * words), sizeof *packed);
-  if (!packed)
+  solver->columns = arena_allocate (&solver->arena, (size_t) (tests * ((rows + 63) / 64)), sizeof *solver->columns);
+  if (!solver->columns)
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the bits of %lld tests on %lld rows",
                         (long long) tests, (long long) rows);
-  solver->columns = packed;
+  return TREEML_OK;
+}
+
+void solver_end_tests (treeml_solver *solver, int64_t tests, int64_t rows) {
+  solver->tests = tests;
+  solver->rows = rows;
+  solver->words = (rows + 63) / 64;
+}
+
+int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (solver_begin_tests (solver, bits, tests, rows))
+    return solver->code;
+  const int64_t words = (rows + 63) / 64;
   for (int64_t test = 0; test < tests; test++)
-    if (!pack_bits (bits + test * rows, rows, packed + test * words))
+    if (!pack_bits (bits + test * rows, rows, solver->columns + test * words))
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
   if (columns) {
     solver->column_of = copy (solver, columns, tests, sizeof *columns);
@@ -102,9 +116,7 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
       if (columns[test] < 0)
         return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a negative column", (long long) test);
   }
-  solver->tests = tests;
-  solver->rows = rows;
-  solver->words = words;
+  solver_end_tests (solver, tests, rows);
   return TREEML_OK;
 }
 
@@ -277,6 +289,23 @@ static int check_targets (treeml_solver *solver, int32_t loss, const int64_t *ta
   return TREEML_OK;
 }
 
+/* Moves the targets of every output to the middle of their range. The squared loss stays the same, and its sums are
+   smaller. */
+static void centre_targets (treeml_solver *solver, int32_t outputs) {
+  int64_t *target = solver->target;
+  for (int32_t k = 0; k < outputs; k++) {
+    int64_t low = target[k], high = target[k];
+    for (int64_t row = 1; row < solver->rows; row++) {
+      const int64_t value = target[row * outputs + k];
+      low = value < low ? value : low;
+      high = value > high ? value : high;
+    }
+    const int64_t middle = low + (high - low) / 2;
+    for (int64_t row = 0; middle && row < solver->rows; row++)
+      target[row * outputs + k] -= middle;
+  }
+}
+
 int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets, int32_t outputs, const int64_t *weight,
                     const int64_t *levels, int32_t level_count, int64_t level_scale) {
   if (!solver_has_rows (solver))
@@ -287,6 +316,8 @@ int treeml_targets (treeml_solver *solver, int32_t loss, const int64_t *targets,
   solver->target = copy (solver, targets, solver->rows * outputs, sizeof *targets);
   if (!solver->target)
     return solver->code;
+  if (loss == TREEML_SQUARED)
+    centre_targets (solver, outputs);
   if (weight) {
     solver->weight = copy (solver, weight, solver->rows, sizeof *weight);
     if (!solver->weight)
@@ -335,6 +366,31 @@ int treeml_hazards (treeml_solver *solver, const int64_t *hazard, const int64_t 
   if (!solver->hazard || !solver->death_cost || !solver->died)
     return solver->code;
   solver->goal = goal_hazards;
+  return settle_unit (solver);
+}
+
+int treeml_impurity (treeml_solver *solver, int32_t kind, const int32_t *labels, int32_t classes, const int64_t *weight,
+                     double unit) {
+  if (!solver_has_rows (solver))
+    return code_of (solver);
+  drop_goal (solver);
+  if (kind < TREEML_CODE_LENGTH || kind > TREEML_GINI || !labels || classes < 1 || classes > most_classes ||
+      !(unit > 0) || isinf (unit))
+    return solver_fail (solver, TREEML_BAD_ARGUMENT, "an impurity needs a kind, labels, classes and a positive unit");
+  for (int64_t row = 0; row < solver->rows; row++)
+    if (labels[row] < 0 || labels[row] >= classes)
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "row %lld has the label %d, which is not a class",
+                          (long long) row, labels[row]);
+  if (check_weights (solver, weight))
+    return solver->code;
+  if (weight) {
+    solver->weight = copy (solver, weight, solver->rows, sizeof *weight);
+    if (!solver->weight)
+      return solver->code;
+  }
+  solver->classes = classes;
+  if (impurity_make (solver, kind, labels, weight ? unit : 1))
+    return solver->code;
   return settle_unit (solver);
 }
 

@@ -6,6 +6,7 @@
 #include "common/wide.h"
 
 #include "solver/hazard.h"
+#include "solver/impurity.h"
 #include "solver/squared_loss.h"
 
 #include <math.h>
@@ -21,6 +22,7 @@ struct leaf_state {
   int64_t *centre;    /* for each output, subtracted before squaring */
   int narrow;         /* do sums of weighted squares fit in 64 bits? */
   int32_t *members;   /* rows of the leaf, for the user's function */
+  double *share;      /* one for each class, for impurities */
   int64_t evaluations;
 };
 
@@ -77,6 +79,9 @@ struct leaf_state *leaf_create (treeml_solver *solver) {
       most = reach > most ? reach : most;
     }
     state->narrow = most < 0x1p61;
+  } else if (solver->goal == goal_impurity) {
+    state->share = arena_allocate (arena, (size_t) solver->classes, sizeof *state->share);
+    fits = state->share != NULL;
   } else if (solver->goal == goal_custom) {
     state->members = arena_allocate (arena, (size_t) solver->rows, sizeof *state->members);
     fits = state->members != NULL;
@@ -98,6 +103,7 @@ void leaf_destroy (struct leaf_state *state) {
   arena_release (arena, state->ascending);
   arena_release (arena, state->centre);
   arena_release (arena, state->members);
+  arena_release (arena, state->share);
   arena_release (arena, state);
 }
 
@@ -323,6 +329,8 @@ void leaf_costs (struct leaf_state *state, const uint64_t *rows, int64_t *costs)
     costs[0] = custom_cost (state, rows);
   else if (solver->goal == goal_hazards)
     costs[0] = leaf_rounded (solver, loss_of_hazards (state, rows));
+  else if (solver->goal == goal_impurity)
+    costs[0] = leaf_rounded (solver, impurity_cost (solver, rows, state->share, NULL));
   else if (solver->loss == TREEML_SQUARED)
     costs[0] = leaf_rounded (solver, squared_loss (state, rows));
   else if (solver->loss == TREEML_ABSOLUTE)
@@ -344,12 +352,23 @@ int32_t leaf_label (struct leaf_state *state, const uint64_t *rows, int32_t leve
   return label;
 }
 
+int64_t leaf_floor (struct leaf_state *state, const uint64_t *rows) {
+  const treeml_solver *solver = state->solver;
+  if (!impurity_has_floor (solver))
+    return 0;
+  double least;
+  impurity_cost (solver, rows, state->share, &least);
+  /* Every leaf may be rounded down by half a unit, and there are no more leaves than rows. */
+  const int64_t floor = leaf_rounded (solver, least) - solver->rows;
+  return floor > 0 ? floor : 0;
+}
+
 /* Chooses the unit, a power of two so that whole numbers stay whole: the cost of all rows, and the amounts that the
    caller adds to it, become about 2^50. */
 int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
   treeml_solver *solver = state->solver;
   const int loss = solver->goal == goal_loss, quantile = loss && solver->loss == TREEML_QUANTILE;
-  const int logarithms = solver->goal == goal_hazards;
+  const int logarithms = solver->goal == goal_hazards || solver->goal == goal_impurity;
   if (solver->goal == goal_custom || logarithms || (loss && solver->loss == TREEML_SQUARED))
     solver->rounds = 1;
   solver->unit = quantile ? (double) solver->level_scale : 1;
@@ -366,8 +385,10 @@ int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
       return solver_fail (solver, TREEML_CALLBACK_FAILED, "the leaf cost function returned NaN");
     if (isinf (whole))
       whole = 1;
-  } else if (logarithms)
+  } else if (solver->goal == goal_hazards)
     whole = loss_of_hazards (state, rows);
+  else if (solver->goal == goal_impurity)
+    whole = impurity_cost (solver, rows, state->share, NULL);
   else if (solver->loss == TREEML_SQUARED)
     whole = squared_loss (state, rows);
   else if (solver->loss == TREEML_ABSOLUTE)

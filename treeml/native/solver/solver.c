@@ -1,6 +1,7 @@
 /* The functions of treeml.h apart from the input: the life of a solver, options, the solve, and the answer. */
 #include "solver/solver.h"
 #include "solver/hazard.h"
+#include "solver/impurity.h"
 
 #include <math.h>
 
@@ -132,7 +133,7 @@ int treeml_solve (treeml_solver *solver) {
   solver->code = TREEML_OK;
   solver->message[0] = 0;
   memset (&solver->statistics, 0, sizeof solver->statistics);
-  solver->slack = solver_slack (solver, error_of_hazards (solver));
+  solver->slack = solver_slack (solver, error_of_hazards (solver) + impurity_error (solver));
   solver->began = clock_seconds ();
   const int64_t limit = solver->options.milliseconds;
   solver->deadline = limit == UNLIMITED ? 1e300 : solver->began + 1e-3 * (double) limit;

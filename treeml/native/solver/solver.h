@@ -16,7 +16,7 @@
 
 #include <stdatomic.h>
 
-enum goal_kind { goal_none, goal_classes, goal_loss, goal_hazards, goal_custom };
+enum goal_kind { goal_none, goal_classes, goal_loss, goal_hazards, goal_impurity, goal_custom };
 
 /* A flat tree over the caller's tests; test -1 marks a leaf. */
 struct tree {
@@ -58,7 +58,8 @@ struct treeml_solver {
   int64_t level_scale;
   int64_t *hazard, *death_cost; /* of each row, see solver/hazard.h */
   uint8_t *died;
-  struct lines *lines; /* linear models of leaves, or NULL; see solver/lines.h */
+  struct impurity *impurity; /* costs of the mixture of classes, or NULL; see solver/impurity.h */
+  struct lines *lines;       /* linear models of leaves, or NULL; see solver/lines.h */
   treeml_leaf_costs custom;
   void *custom_state;
   int64_t *column_cost;
@@ -95,6 +96,9 @@ int64_t solver_column_price (const treeml_solver *, const int32_t *tested, int32
 static inline int code_of (const treeml_solver *solver) { return solver ? solver->code : TREEML_BAD_ARGUMENT; }
 void solver_release_answers (treeml_solver *);
 void solver_release_input (treeml_solver *); /* and the answers */
+/* New data: room for its bits, and once they are packed its size. */
+int solver_begin_tests (treeml_solver *, const uint8_t *bits, int64_t tests, int64_t rows);
+void solver_end_tests (treeml_solver *, int64_t tests, int64_t rows);
 /* The value that trees must stay below, without the cost that all trees share; UNREACHABLE for no limit. */
 int64_t solver_upper (const treeml_solver *, int64_t offset);
 
@@ -128,6 +132,8 @@ void leaf_destroy (struct leaf_state *);
 /* The costs, one for each quantile level, including the price of a leaf; UNREACHABLE if the leaf violates a
    constraint. */
 void leaf_costs (struct leaf_state *, const uint64_t *rows, int64_t *costs);
+/* What the leaves of every tree for these rows cost at least, without their price. */
+int64_t leaf_floor (struct leaf_state *, const uint64_t *rows);
 int32_t leaf_label (struct leaf_state *, const uint64_t *rows, int32_t level);
 int64_t leaf_evaluations (const struct leaf_state *);
 /* Converts real costs to whole numbers of 1 / unit. */

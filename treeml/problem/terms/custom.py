@@ -34,6 +34,9 @@ class Custom(Term):
         """How far a value may be off from that of exact arithmetic; what a user's function returns counts as exact."""
         return Fraction(self.function.rounding) if isinstance(self.function, StoredCost) else Fraction(0)
 
+    def is_never_negative(self) -> bool:
+        return isinstance(self.function, StoredCost) and self.function.is_never_negative
+
     def recurrence(self) -> type[Recurrence]:
         return CustomRecurrence
 
@@ -62,6 +65,7 @@ class StoredCost:
     __slots__ = ()
 
     known: ClassVar[dict[str, type[StoredCost]]] = {}
+    is_never_negative: ClassVar[bool] = False  # whether no leaf costs less than 0
 
     def __init_subclass__(cls) -> None:
         cls.known[cls.__name__] = cls

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.problem.grid import Grid, counting
-from treeml.problem.magnitudes import common_divisor, largest, row_ends
+from treeml.problem.magnitudes import added, common_divisor, largest, row_ends
 from treeml.problem.shapes import groups
 from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import Recurrence
@@ -25,7 +25,7 @@ class Predicted(Term):
 
     cost: Whole  # rows x classes
     scale: Fraction = Fraction(1)
-    _facts: list[int] = field(default_factory=list, init=False, repr=False)
+    _facts: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     phrase: ClassVar[str] = "a sum of costs over all predictions"
     locality: ClassVar[Locality] = Locality.SUM
@@ -35,9 +35,26 @@ class Predicted(Term):
     @property
     def largest(self) -> int:
         """The largest absolute cost, computed once: many steps ask whether numbers are small enough for them."""
-        if not self._facts:
-            self._facts.append(largest(self.cost))
-        return self._facts[0]
+        if "largest" not in self._facts:
+            self._facts["largest"] = largest(self.cost)
+        found: int = self._facts["largest"]
+        return found
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The least and the greatest sum of costs of any predictions, computed once."""
+        if "ends" not in self._facts:
+            self._facts["ends"] = row_ends(self.cost)
+        found: tuple[int, int] = self._facts["ends"]
+        return found
+
+    @property
+    def totals(self) -> list[int]:
+        """For every class the sum of costs if all rows are predicted as it, computed once."""
+        if "totals" not in self._facts:
+            self._facts["totals"] = [added(costs) for costs in self.cost.T]
+        found: list[int] = self._facts["totals"]
+        return found
 
     def value(self, routed: Routed) -> Fraction:
         total = routed.total_at_labels(self.cost)
@@ -58,7 +75,7 @@ class Predicted(Term):
 
     def grid(self, problem: Problem) -> Grid:
         """Every row has one class: the ends are the sums of the best and of the worst entries."""
-        return counting(*row_ends(self.cost)).times(self.scale)
+        return counting(*self.ends).times(self.scale)
 
     def rough_grid(self, problem: Problem) -> tuple[Fraction, int]:
         return self.scale, self.largest * len(self.cost)

@@ -2,8 +2,8 @@
 
 That is the 1-SE rule of Breiman, Friedman, Olshen and Stone (1984). On rows of another file every tree of the set is
 measured. Folds and rows held out of the data need trees that have not seen them: trees are listed for the other rows,
-the first tree of up to so many leaves stands for this size, and the rule chooses a size. The tree is then the first one
-of that size in the list for all rows. Of long lists the first MOST_CANDIDATES trees are candidates.
+the first tree with at most that many leaves stands for a size, and the rule chooses a size. The tree is then the first
+one of that size in the list for all rows. Of long lists the first MOST_CANDIDATES trees are candidates.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Counted:
     total: int  # trees up to the limit, counted as `merged` says
     merged: bool  # trees of equal function are counted once
     following: Fraction | None = None  # the value of the first tree that is left out, if it is known
-    cut: bool = False  # so many trees were compared that the list ends before the number asked for
+    cut: bool = False  # the limit on compared trees was reached before the number asked for
 
     @property
     def count(self) -> int:
@@ -60,7 +60,7 @@ def counted_trees(
 def _merged(
     listing: TreeListing, reached: Reached, most: int | None, goes_on: bool, deadline: Deadline
 ) -> tuple[Reached, Distinct]:
-    """One tree of every function; a list of so many trees goes on until there are as many functions."""
+    """One tree of every function; a list of n trees goes on until it has n different functions."""
     while True:
         distinct = distinct_trees(listing, None if listing.total <= MOST_MERGED else most, deadline)
         enough = most is None or len(distinct.numbers) >= most or distinct.looked < listing.total

@@ -22,6 +22,8 @@ from treeml.trees.nodes import Branch, Node, TreeTest
 from treeml.trees.raising import lower_tree
 from treeml.trees.tree import Tree
 
+MOST_QUESTIONS = 20_000  # tests of a problem up to which each of them is compared with those of a starting tree
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -81,9 +83,10 @@ def lower_start(tree: Tree, lowered: Lowered, span: Span | None = None) -> nodes
     from treeml.trees.routing import answers, dataset_inputs
 
     dataset, problem = lowered.dataset, lowered.problem
-    exact = lower_tree(tree, lowered.questions, dataset.classes)
-    if exact is not None:
-        return exact
+    if len(lowered.questions) <= MOST_QUESTIONS:
+        exact = lower_tree(tree, lowered.questions, dataset.classes)
+        if exact is not None:
+            return exact
     unknown = [name for name in tree.columns if name not in dataset.features]
     if unknown:
         refuse_start(

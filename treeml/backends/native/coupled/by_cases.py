@@ -16,21 +16,21 @@ from treeml.backends.contract import Answer, Deadline, Progress, Status, Stop
 from treeml.backends.native.coupled.cases import Cases
 from treeml.backends.native.coupled.cases import Limits as CaseLimits
 from treeml.backends.native.coupled.depths import together
-from treeml.problem.evaluate import Routed
-from treeml.problem.magnitudes import added
+from treeml.backends.native.coupled.task import cost_of
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.run import CoupledRun
     from treeml.backends.native.coupled.task import CoupledTask
 
-AT_ONCE = 0.3  # seconds for the task as a whole: mostly that is enough, and its bound holds for all cases
+AT_ONCE, SHARE_AT_ONCE = (0.3, 5.0), 0.2  # seconds for the task as a whole, at least and at most, and share of the
+# time: mostly that is enough, and its bound holds for all cases
 SHARES = (0.5, 1.0)  # of the time that is left: every case has its part of the first half before one takes long
 RULE = "case by case"
 
 
 def by_cases(run: CoupledRun, task: CoupledTask, cases: Cases) -> Answer:
     """The answer to the whole task."""
-    first = _within(run, task, AT_ONCE)
+    first = _within(run, task, min(max(AT_ONCE[0], SHARE_AT_ONCE * run.limits.deadline.left()), AT_ONCE[1]))
     if first.status in (Status.OPTIMAL, Status.INFEASIBLE) or first.stop not in (Stop.TIME, Stop.MEMORY):
         return first
     if run.limits.deadline.passed:
@@ -69,9 +69,7 @@ class _ByCases:
     def cost(self, answer: Answer) -> int:
         """What the tree of an answer costs in the whole numbers of the search."""
         assert answer.tree is not None
-        routed = Routed(self.run.problem, answer.tree)
-        price = int(self.task.objective.price)
-        return added(routed.at_labels(self.task.values[0])) + price * len(routed.leaves)
+        return cost_of(self.run.problem, self.task, answer.tree)
 
     def answer(self) -> Answer:
         run = self.run

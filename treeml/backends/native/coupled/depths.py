@@ -2,7 +2,7 @@
 
 Without the requirements the problem is additive, and the search for it needs no depth limit: its bound holds for every
 depth, and if its tree meets the requirements, it is the answer. Otherwise one coupled search is made for every depth,
-until a tree reaches that bound, deeper trees have so many leaves that they cost more, or no tree is deeper.
+until a tree reaches that bound, deeper trees cost more because of their leaves, or no tree is deeper.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
-from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.native.coupled.priced import PricedBounds
+from treeml.backends.native.coupled.requirements import couples
+from treeml.backends.native.coupled.task import cost_of
 from treeml.backends.native.flat_tree import STOP, tree_of
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
@@ -46,6 +48,7 @@ def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Couple
     if settled is not None:
         return settled
     depths = _Depths(run, task, relaxed)
+    _raise_by_prices(depths, first)
     goes_on = first is None or depths.take(first)
     if not goes_on or relaxed.stop is Stop.INTERRUPTED:
         return depths.unproved(Stop.INTERRUPTED)
@@ -60,11 +63,11 @@ def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Coup
 
 
 def _without_requirements(run: CoupledRun) -> Answer:
-    """The answer to the problem without its limits on predictions."""
+    """The answer to the problem without its limits on predictions and on costs of tests."""
     if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return run.relaxed
     problem, limits = run.problem, run.limits
-    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not limits_predictions(bound)))
+    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
     seconds = min(AT_MOST, SHARE * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
     shorter = replace(limits, deadline=Deadline.after(seconds), options={}, gap=Fraction(0))
@@ -79,6 +82,25 @@ def _stopping(run: CoupledRun) -> OnProgress | None:
         return None
     listener = run.on_progress
     return lambda moment: listener(Progress(moment.seconds))
+
+
+def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
+    """A better bound from searches with prices on the requirements, whose trees have any depth, too."""
+    run, task = depths.run, depths.task
+    if first is None or run.one_goal is None or len(run.problem.goals) != 1:
+        return
+    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress)
+    if len(first.test):
+        prices.tree = tree_of(first, run.problem)
+        prices.cost = cost_of(run.problem, task, prices.tree)
+    prices.search(min(AT_MOST, SHARE * run.limits.deadline.left()))
+    if prices.bound is None:
+        return
+    bound = Fraction(prices.bound) / task.objective.scale + task.objective.constant
+    if depths.bound is None or bound > depths.bound:
+        depths.bound, depths.bound_by = bound, run.stopped_at
+    if prices.tree is not None and prices.cost is not None:
+        depths.tree, depths.cost = prices.tree, prices.cost
 
 
 def _settled(run: CoupledRun, relaxed: Answer) -> Answer | None:

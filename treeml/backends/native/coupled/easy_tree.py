@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.native.coupled.task import CoupledTask
+from treeml.backends.native.coupled.task import CoupledTask, cost_of
 from treeml.problem.evaluate import is_answer
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -32,7 +32,9 @@ def easy_tree(problem: Problem, task: CoupledTask) -> Node | None:
     leaf = next((each for each in leaves if is_answer(problem, each)), None)
     most = None if leaf is None else int(totals[0, leaf.label])
     split = _easy_split(problem, task, most) if _is_small(problem, task) else None
-    return leaf if split is None else split
+    if split is None or leaf is None or not task.fees:
+        return leaf if split is None else split
+    return min(leaf, split, key=lambda tree: cost_of(problem, task, tree))
 
 
 def _is_small(problem: Problem, task: CoupledTask) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from treeml.backends.contract import Refusal
+from treeml.backends.native.coupled.conditions import condition_refusals
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import MOST, read_coupled
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Custom, Loss, Predicted, TestCost
+from treeml.problem.terms import Custom, Loss, Predicted
 
 MOST_SUMS, MOST_CLASSES = 60, 32  # as in treeml/native/coupled/search.h
+WITH_CONDITIONS = frozenset({"TestCost", "DiscountedTestCost", "Purity", "LeafErrors"})  # have numbers of their own
 WHAT = {
-    TestCost: "costs of tests",
     Loss: "a loss of numbers",
     Custom: "a function of the user",
 }
@@ -24,8 +25,13 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
         for _, term in goal.sum.parts:
             for kind, words in WHAT.items():
                 if isinstance(term, kind):
-                    yield Refusal(feature, f"native does not minimize {words} beside a requirement on all predictions")
+                    beside = "beside a requirement that couples the leaves"
+                    yield Refusal(feature, f"native does not minimize {words} {beside}")
                     return
+    found = list(condition_refusals(problem))
+    if found:
+        yield from found
+        return
     if problem.classes > MOST_CLASSES:
         yield Refusal(f"{problem.classes} classes", f"the coupled search of native takes up to {MOST_CLASSES} of them")
         return
@@ -46,6 +52,8 @@ def coupled_refusals(problem: Problem) -> Iterator[Refusal]:
 
 def _surely_fits(problem: Problem) -> bool:
     """Is it plain from the largest numbers alone that the search takes all sums? Reading the task costs more."""
+    if any(bound.sum.kinds() & WITH_CONDITIONS for bound in problem.bounds):
+        return False
     terms = [bound.sum.parts[0][1] for bound in problem.bounds if limits_predictions(bound)]
     if len(terms) > MOST_SUMS or len(problem.goals) > 1:
         return False

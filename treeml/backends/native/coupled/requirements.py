@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from treeml.backends.native.coupled.conditions import limits_fees
 from treeml.backends.native.goals import at_most, kind, scaled_cost
-from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Predicted
 
@@ -15,13 +15,20 @@ def limits_predictions(bound: Bound) -> bool:
     return kind(bound) is Predicted
 
 
+def couples(bound: Bound) -> bool:
+    """Does the bound limit a sum over all rows, to which every leaf or split adds something?"""
+    return limits_predictions(bound) or limits_fees(bound)
+
+
 @once
 def is_coupled(problem: Problem) -> bool:
-    """Does a limited sum over the predictions couple the leaves?
+    """Does a limited sum over the predictions or over the costs of tests couple the leaves?
 
-    It does not if one sum is limited in one direction and nothing else depends on the predictions: then every leaf
-    takes the label that is best for this sum.
+    One over the predictions does not if it is limited in one direction and nothing else depends on the predictions:
+    then every leaf takes the label that is best for this sum.
     """
+    if any(limits_fees(bound) for bound in problem.bounds):
+        return True
     predicted = [bound for bound in problem.bounds if limits_predictions(bound)]
     if not predicted:
         return False
@@ -38,10 +45,10 @@ def without_idle(problem: Problem) -> Problem:
 
 
 def _is_idle(bound: Bound) -> bool:
-    scaled = scaled_cost(bound.sum)
-    assert scaled is not None
-    share, limit = scaled[0], bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
-    low, high = sorted(end * share.numerator * limit.denominator for end in row_ends(scaled[1]))
+    factor, term = bound.sum.parts[0]
+    assert isinstance(term, Predicted)
+    share, limit = factor * term.scale, bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
+    low, high = sorted(end * share.numerator * limit.denominator for end in term.ends)
     most = limit.numerator * share.denominator
     return (bound.sense == ">=" or high <= most) and (bound.sense == "<=" or low >= most)
 

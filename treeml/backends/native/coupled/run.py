@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.contract import Answer, Solve, Status, Stop
 from treeml.backends.native.coupled.by_cases import by_cases
 from treeml.backends.native.coupled.cases import cases_of
 from treeml.backends.native.coupled.depths import by_depths
 from treeml.backends.native.coupled.easy_tree import easy_tree
-from treeml.backends.native.coupled.task import CoupledTask, read_coupled
+from treeml.backends.native.coupled.priced import PricedBounds
+from treeml.backends.native.coupled.task import CoupledTask, cost_of, read_coupled
 from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
@@ -31,8 +32,11 @@ if TYPE_CHECKING:
     from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
-DEEP, DEEP_ON_COLUMNS = 3, 4  # from this depth on, smaller depths may come first,
-SHORT = 0.3  # if a search has not ended after this many seconds
+DEEP = 3  # from this depth on, prices on requirements and smaller depths may come first,
+SHORT, SHORT_SHARE = 0.3, 0.25  # if a search has not ended after this many seconds, or this share of the time
+SLOW_BOUND = 5  # from this depth on, the search on tests has a bound late
+PRICED, PRICED_SHARE = (1.0, 20.0), 0.3  # seconds for searches with prices, if bounds are not slow and if they are,
+LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 NO_GOAL = (Evidence("no goal"),)
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
@@ -42,7 +46,9 @@ class CoupledRun(NativeRun):
     """One search, or one for every depth where the problem limits none, or for every case of narrow requirements."""
 
     kernel: str = "coupled"
+    one_goal: Solve | None = None  # solves problems without coupled requirements
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
+    _settings: dict[str, Any] | None = field(default=None, init=False)
 
     def answer(self) -> Answer:
         task = read_coupled(self.problem)
@@ -89,45 +95,77 @@ class CoupledRun(NativeRun):
     def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
         """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
         their best tree is what a search that runs out of time has to offer."""
-        if depth < (DEEP_ON_COLUMNS if self.kernel == "coupled numeric" else DEEP):
+        if depth < DEEP:
             return self.search(solver, task, depth, self.start)
-        first = self.search(solver, task, depth, self.start, seconds=SHORT)
+        seconds = min(SHORT, SHORT_SHARE * self.limits.deadline.left())
+        first = self.search(solver, task, depth, self.start, seconds=seconds)
         if first.stop != "time" or self.limits.deadline.passed:
             return first
-        best = found = first
+        best, start = first, tree_of(first, self.problem) if len(first.test) else self.start
+        lower = _whole(first.bound)
+        on_columns = self.kernel == "coupled numeric"
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
-            found = self.search(solver, task, shallow, self.start)
+            if shallow == (2 if on_columns else DEEP + 1) and (on_columns or depth >= SLOW_BOUND):
+                lower, start = self.priced(task, lower, start)
+            if on_columns and depth == DEEP:
+                break
+            found = self.search(solver, task, shallow, start)
             if found.value is not None and (best.value is None or found.value < best.value):
-                best = found
+                best, start = found, tree_of(found, self.problem)
+            if found.stop not in ("proved", "time"):
+                status = "feasible" if len(best.test) else "unknown"
+                return replace(best, status=status, stop=found.stop, bound=lower)
             if found.stop != "proved":
                 break
         self.tells = tells
-        if found.stop not in ("proved", "time"):
-            status = "feasible" if len(best.test) else "unknown"
-            return replace(best, status=status, stop=found.stop, bound=first.bound)
-        tree = tree_of(best, self.problem) if len(best.test) else self.start
-        return self.search(solver, task, depth, tree, lower=_whole(first.bound))
+        return self.search(solver, task, depth, start, lower=lower)
+
+    def priced(self, task: CoupledTask, lower: int | None, start: Node | None) -> tuple[int | None, Node | None]:
+        """A bound and a tree that are at least as good, from searches with prices on the requirements."""
+        if self.one_goal is None:
+            return lower, start
+        prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress)
+        if start is not None and meets_all(self.problem, start):
+            prices.tree, prices.cost = start, cost_of(self.problem, task, start)
+        left = self.limits.deadline.left()
+        depth = depth_of(self.problem)
+        seconds = min(PRICED[depth >= SLOW_BOUND], (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left)
+        if depth > DEEP:  # trees of less depth are found much faster
+            prices.depth = DEEP
+            prices.search(seconds / 3)
+            prices.depth = None
+        prices.search(seconds)
+        bounds = [bound for bound in (lower, prices.bound) if bound is not None]
+        return max(bounds, default=None), start if prices.tree is None else prices.tree
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
-        return search_settings(self.problem, task.objective, self.limits, self.kernel)
+        """The settings of every search of this run; all of its tasks have one objective."""
+        if self._settings is None:
+            self._settings = search_settings(self.problem, task.objective, self.limits, self.kernel)
+        return self._settings
 
     def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
         problem, forbidden = self.problem, forbidden_features(self.problem)
         if self.kernel == "coupled numeric":
             from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
 
-            return CoupledThresholds(problem, task.values, forbidden)
+            return CoupledThresholds(problem, task, forbidden)
         from treeml.native.coupled import Coupled  # imported here: start-up time
 
         columns = problem.feature_of_test
-        return Coupled(
+        coupled = Coupled(
             problem.bits,
             task.values,
             count=problem.count,
             columns=columns,
             forbidden=np.isin(columns, list(forbidden)) if forbidden else None,
         )
+        if task.fees:
+            coupled.set_fees(task.fees.in_goal, task.fees.limited, task.fees.most)
+        if task.rules:
+            coupled.set_rules(task.rules.purity, task.rules.cost, task.rules.most)
+        return coupled
 
     def search(
         self,

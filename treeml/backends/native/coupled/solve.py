@@ -31,7 +31,8 @@ def solve_coupled(
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
-    answer = CoupledRun(problem, limits, start, on_progress, monotonic(), kernel).answer()
+    run = CoupledRun(problem, limits, start, on_progress, monotonic(), kernel, one_goal=one_goal)
+    answer = run.answer()
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
         return hand_over(problem, limits, answer, on_progress)
     return answer

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treeml.backends.native.coupled.conditions import NO_FEES, NO_RULES, Fees, LeafRules, paid, read_fees, read_rules
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
-from treeml.problem.magnitudes import added, common_divisor, largest, row_ends, row_reach
+from treeml.problem.evaluate import Routed
+from treeml.problem.magnitudes import SAFE, added, common_divisor, largest, row_ends, row_reach
 from treeml.problem.problem import Bound, Problem, once
+from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,6 +64,8 @@ class CoupledTask:
     high: tuple[int | None, ...]
     most: int | None  # the largest cost of interest, where a requirement limits the goal itself
     excluded: str | None
+    fees: Fees = NO_FEES
+    rules: LeafRules = NO_RULES
 
     @property
     def sums(self) -> int:
@@ -78,7 +83,16 @@ def read_coupled(problem: Problem) -> CoupledTask:
     kept, crossed = restrictions(found)
     values = np.ascontiguousarray(np.stack([cost, *(each.cost for each in kept)]), dtype=np.int64)
     lows, highs = tuple(each.low for each in kept), tuple(each.high for each in kept)
-    return CoupledTask(objective, values, lows, highs, most, crossed or excluded)
+    fees, rules = read_fees(problem, objective), read_rules(problem)
+    return CoupledTask(objective, values, lows, highs, most, crossed or excluded, fees, rules)
+
+
+def cost_of(problem: Problem, task: CoupledTask, tree: Node) -> int:
+    """What a tree costs in the whole numbers of the search."""
+    routed = Routed(problem, tree)
+    price = int(task.objective.price)
+    fees = 0 if task.fees.in_goal is None else paid(routed, task.fees.in_goal)
+    return added(routed.at_labels(task.values[0])) + price * len(routed.leaves) + fees
 
 
 def limited_sums(bounds: Iterable[Bound]) -> tuple[list[LimitedSum], str | None]:
@@ -138,6 +152,8 @@ def has_small_sums(problem: Problem) -> bool:
     except OverflowError:
         return False
     reach = row_reach(task.values[0]) + abs(int(task.objective.price)) * problem.rows
+    for fees in (task.fees.in_goal, task.fees.limited):
+        reach = max(reach, 0 if fees is None else added(fees[0]) * added(problem.count))
     return max(reach, *(row_reach(values) for values in task.values)) <= MOST_IN_COLUMNS
 
 
@@ -197,8 +213,8 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
     """
     if objective.price or objective.column_cost is not None or objective.cost is None or objective.first_weighs != 1:
         return None
-    differs = cost[:FEW_ROWS, 1:] != cost[:FEW_ROWS, :1]  # a normal form is zero where the cost is that of class 0
-    alike = [each for each in found if np.array_equal(each.cost[:FEW_ROWS, 1:] != 0, differs)]
+    first = cost[:FEW_ROWS, 1:] - cost[:FEW_ROWS, :1]
+    alike = [each for each in found if _are_multiples(first, each.cost[:FEW_ROWS, 1:])]
     if not alike:  # the usual case
         return None
     plain, steps, shift = normal_form(cost)
@@ -211,6 +227,18 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
     else:
         limited.low = None
     return steps * end + shift
+
+
+def _are_multiples(one: Whole, other: Whole) -> bool:
+    """Can the entries of one matrix be those of the other times a number?"""
+    where = one.ravel().nonzero()[0]
+    if not where.size:
+        return not other.any()
+    place = int(where[0])
+    mine, theirs = int(one.ravel()[place]), int(other.ravel()[place])
+    if max(largest(one) * abs(theirs), largest(other) * abs(mine)) >= SAFE:
+        return True
+    return bool(theirs) and np.array_equal(one * theirs, other * mine)
 
 
 def _check_size(reach: int) -> None:

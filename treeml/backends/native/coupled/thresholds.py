@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treeml.backends.native.coded_columns import CodedColumns
+from treeml.backends.native.coupled.task import CoupledTask
 from treeml.native.coupled import CoupledFound
 from treeml.native.coupled_numeric import CoupledNumeric, CoupledNumericFound
 from treeml.native.numeric import FlatThresholdTree
@@ -19,9 +20,14 @@ Limits = Sequence[int | None]
 class CoupledThresholds:
     """The counterpart of `treeml.native.coupled.Coupled` that takes the columns of a problem as they are."""
 
-    def __init__(self, problem: Problem, values: Any, forbidden: frozenset[int]) -> None:
+    def __init__(self, problem: Problem, task: CoupledTask, forbidden: frozenset[int]) -> None:
         self._columns = CodedColumns(problem, forbidden)
-        self._solver = CoupledNumeric(self._columns.codes(), values, count=problem.count)
+        self._solver = CoupledNumeric(self._columns.codes(), task.values, count=problem.count)
+        if task.fees:
+            features = [column.feature for column in self._columns.columns]
+            self._solver.set_fees(features, task.fees.in_goal, task.fees.limited, task.fees.most)
+        if task.rules:
+            self._solver.set_rules(task.rules.purity, task.rules.cost, task.rules.most)
 
     def close(self) -> None:
         self._solver.close()

@@ -68,7 +68,7 @@ def solve_cover(
     whole = is_whole(limits.options)
     search.offer(start)
     if task.depth < 0 or int(problem.count.sum()) < task.support:
-        return search.no_tree(Evidence("counting", "the depth limit is negative, or has so many rows in a leaf"))
+        return search.no_tree(Evidence("counting", "the depth limit is negative, or no leaf can have that many rows"))
     if search.tree is None and cover_work(problem, task, whole) > LONG_WORK:
         search.begin_with(first_trees(read_questions(problem), task, limits.deadline))
     try:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
     Bits = NDArray[np.bool_]
 
-MUCH_LARGER = 5  # so many times the literals in the complete tree: then trees are found faster by partition
+MUCH_LARGER = 5  # if the complete tree has more than 5 times the literals, partition finds trees faster
 MOST_TESTS_PER_COLUMN = 4  # with more tests per column, columns are encoded directly
 FIRST_ROWS = 24
 MOST_LITERALS = 150_000_000  # occurrences of literals; about six gigabytes with the solver

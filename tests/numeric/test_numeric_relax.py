@@ -1,0 +1,111 @@
+"""Relaxed splits: the lower bound of a deep tree is never above the optimum, reaches it, and comes with the tree."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from numeric_brute import Case, best, random_case, value_of
+
+from treeml.native.numeric import NumericSolver
+
+RELAXED = {"leaves": 10**6, "price": 0, "fees": (), "groups": ()}
+
+
+def deep_case(random: Random) -> Case:
+    """Ties, duplicates, constant columns, weights, counts, several classes and every loss, at depth four or five."""
+    case = random_case(random, rows=13, columns=3)
+    return replace(case, depth=random.choice((4, 4, 5)), **RELAXED)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_bound_reaches_the_optimum(seed: int) -> None:
+    random, boxes = Random(seed), 0.0
+    for _ in range(25):
+        case = deep_case(random)
+        wanted, solver = best(case), case.solver()
+        greedy = random.choice((0, 1))
+        solver.set(climb=random.choice((1, 1 << 20)), greedy=greedy, deepen=0)
+        outcome = solver.solve()
+        if wanted is None:
+            assert outcome.status == "infeasible"
+            continue
+        assert outcome.status == "optimal"
+        assert outcome.tree is not None
+        slack = solver.slack
+        assert abs(outcome.bound - wanted * solver.unit) <= slack
+        assert abs(value_of(case, outcome.tree) - wanted) * solver.unit <= slack
+        boxes += solver.statistics()["boxes"]
+    assert boxes > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_bound_of_a_search_without_memory_is_too_high(seed: int) -> None:
+    random = Random(100 + seed)
+    for _ in range(30):
+        case = deep_case(random)
+        wanted, solver = best(case), case.solver()
+        solver.set(climb=1 << 20, greedy=0, deepen=0, fail_allocation=random.randint(1, 400))
+        try:
+            outcome = solver.solve()
+        except MemoryError:
+            continue
+        if wanted is None:
+            assert outcome.status in ("infeasible", "unknown")
+        else:
+            assert outcome.bound <= wanted * solver.unit + solver.slack
+            assert outcome.status != "optimal" or outcome.bound >= wanted * solver.unit - solver.slack
+
+
+def noisy(rows: int, columns: int = 5, classes: int = 2) -> NumericSolver:
+    random = np.random.default_rng(rows)
+    values = np.round(random.normal(size=(columns, rows)), 2)
+    clean = (values[0] > 0) + (values[1] * values[2] > 0) * 1 + (values[3] > 0.5)
+    noise = random.integers(0, classes, rows)
+    solver = NumericSolver(values)
+    solver.labels(np.where(random.random(rows) < 0.3, noise, clean % classes).astype(np.int32), classes)
+    solver.set(depth=4, poll_milliseconds=1, deepen=0)
+    return solver
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_targets_raise_the_bound_step_by_step(classes: int) -> None:
+    solver = noisy(250, classes=classes)
+    bounds: list[int] = []
+    solver.set(climb=1 << 20)
+    outcome = solver.solve(lambda _seconds, _value, bound: bounds.append(bound))
+    assert outcome.status == "optimal"
+    assert bounds == sorted(bounds)
+    assert outcome.value is not None
+    assert max(bounds) <= outcome.value == outcome.bound
+    assert solver.statistics()["climbs"] > 3
+    alone = noisy(250, classes=classes)
+    alone.set(climb=0)
+    assert alone.solve().value == outcome.value
+    assert alone.statistics()["boxes"] == 0
+
+
+def test_a_stopped_search_keeps_what_was_proved() -> None:
+    solver = noisy(600)
+    solver.set(climb=1 << 20)
+    outcome = solver.solve(lambda _seconds, _value, bound: bound < 8)
+    assert outcome.status == "feasible"
+    assert outcome.value is not None
+    assert 8 <= outcome.bound <= outcome.value
+    full = noisy(600)
+    full.set(climb=1 << 20)
+    best_value = full.solve().value
+    assert best_value is not None
+    assert outcome.bound <= best_value
+
+
+def test_small_memory_gives_the_same_answer() -> None:
+    """The table of boxes stops growing, older entries give way, and the answer stays."""
+    wanted = noisy(200)
+    wanted.set(climb=1 << 20)
+    found = noisy(200)
+    found.set(climb=1 << 20, memory=1 << 21)
+    first, second = wanted.solve(), found.solve()
+    assert (first.status, first.value) == (second.status, second.value) == ("optimal", first.value)

@@ -1,0 +1,170 @@
+"""Problem with coupled requirements -> a bound and trees from searches without them, with prices on what they limit.
+
+With a price on every limited sum the problem is additive, and the kernels for such problems are much faster on deep
+trees than lists of vectors are. Whatever the prices, the least cost with them, minus the priced limits, is a lower
+bound of every tree that keeps the limits (Lagrange). Prices follow the steps of Polyak (1969). The trees that are found
+mostly keep the requirements with other labels in some leaves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.native.coupled.relabeling import Relabeling, labeled
+from treeml.backends.native.coupled.requirements import couples
+from treeml.backends.native.coupled.task import CoupledTask, cost_of
+from treeml.problem.evaluate import Routed, is_answer
+from treeml.problem.magnitudes import added, row_reach
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Depth, Leaves, Predicted, Sum
+from treeml.problem.tree import Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LARGEST = 2**54  # of the priced sums: the kernels add them in 64 bits
+FINE = 2**12  # steps of a price, at least, where the numbers leave room for them
+MOST_ROUNDS = 24
+REPAIR = 0.1  # of the time, at most, for other labels of one tree
+SHORTEST = 0.005  # seconds; no search is started with less
+LEAST_STEP = 1 / 64
+
+
+@dataclass(eq=False)
+class PricedBounds:
+    """The best bound (in the whole numbers of the search) and the best tree so far."""
+
+    problem: Problem
+    task: CoupledTask
+    limits: Limits
+    solve: Solve  # for problems without coupled requirements
+    on_progress: OnProgress | None = None
+    depth: int | None = None  # of trees that are tried, if they are to be less deep; then there is no bound
+    bound: int | None = None
+    tree: Node | None = None
+    cost: int | None = None
+    is_interrupted: bool = False
+
+    def search(self, seconds: float) -> None:
+        """Tries prices until the time is up, the bound meets the tree, or nothing moves any more."""
+        deadline = Deadline.after(min(seconds, self.limits.deadline.left()))
+        prices, step = np.zeros(self.task.sums), 1.0
+        for _ in range(MOST_ROUNDS):
+            if deadline.left() < SHORTEST or self.is_interrupted or self.is_met or step < LEAST_STEP:
+                return
+            known = self.bound
+            tree = self.evaluate(prices, deadline)
+            is_better = self.bound is not None and (known is None or self.bound > known)
+            step = step if is_better else step / 2
+            if tree is None:
+                return
+            ascent = self.ascent(tree, prices)
+            size = float((ascent**2).sum())
+            if not size:
+                return
+            prices = self.projected(prices + step * self.distance() / size * ascent)
+
+    @property
+    def is_met(self) -> bool:
+        return self.bound is not None and self.cost is not None and self.bound >= self.cost
+
+    def evaluate(self, prices: NDArray[np.float64], deadline: Deadline) -> Node | None:
+        """Raises the bound by a search at these prices, and offers its tree; None if the search was cut short."""
+        whole, prices_whole = self.in_whole_numbers(prices)
+        if not whole:
+            return None
+        answer = self.solved(whole, prices_whole, deadline)
+        self.is_interrupted = answer.stop is Stop.INTERRUPTED
+        if answer.bound is not None and self.depth is None:
+            bound = ceil((answer.bound - self.priced_limits(prices_whole)) / whole)
+            self.bound = bound if self.bound is None else max(self.bound, bound)
+        if answer.tree is None:
+            return None
+        self.offer(answer.tree, deadline)
+        return answer.tree if answer.status is Status.OPTIMAL else None
+
+    def priced_limits(self, prices: list[int]) -> int:
+        """What a tree at its limits would pay."""
+        total = 0
+        for price, low, high in zip(prices, self.task.low, self.task.high, strict=True):
+            limit = high if price > 0 else low
+            total += price * limit if price and limit is not None else 0
+        return total
+
+    def in_whole_numbers(self, prices: NDArray[np.float64]) -> tuple[int, list[int]]:
+        """The weight of the cost, and prices in units of it, for a whole sum per extent; 0 if they are too large."""
+        reach = self.extent
+        scale = 1 if 4 * reach * (1 + float(np.abs(prices).sum())) < LARGEST else 0
+        while 0 < scale < FINE and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
+            scale *= 2
+        each = [float(price) * scale * reach / size for price, size in zip(prices, self.sizes, strict=True)]
+        return scale, [round(price) for price in each]
+
+    @property
+    def extent(self) -> int:
+        return max(1, row_reach(self.task.values[0]))
+
+    @property
+    def sizes(self) -> list[int]:
+        return [max(1, row_reach(values)) for values in self.task.values[1:]]
+
+    def solved(self, whole: int, prices: list[int], deadline: Deadline) -> Answer:
+        """The answer to the problem without coupled requirements, at these prices."""
+        cost = self.task.values[0] * whole
+        for price, values in zip(prices, self.task.values[1:], strict=True):
+            if price:
+                cost = cost + price * values
+        parts = [(Fraction(1), Predicted(cost))]
+        price = whole * int(self.task.objective.price)
+        total = Sum((*parts, (Fraction(price), Leaves())) if price else tuple(parts))
+        free = [bound for bound in self.problem.bounds if not couples(bound)]
+        if self.depth is not None:
+            free.append(Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(self.depth)))
+        limits = replace(self.limits, deadline=deadline, options={}, gap=Fraction(0))
+        return self.solve(self.problem.asking((Goal(total),), tuple(free)), limits, None, self._stopping())
+
+    def _stopping(self) -> OnProgress | None:
+        """A listener that only passes on whether the user wants to stop: values with prices are none of the goal."""
+        listener = self.on_progress
+        return None if listener is None else lambda moment: listener(Progress(moment.seconds))
+
+    def offer(self, tree: Node, deadline: Deadline) -> None:
+        """Keeps a tree that meets all requirements, maybe with other labels, if it costs less than the best one."""
+        relabeling = Relabeling(self.task, Routed(self.problem, tree), Deadline.after(REPAIR * deadline.left()))
+        for labels in relabeling.repaired():
+            found = labeled(tree, iter(labels))
+            cost = cost_of(self.problem, self.task, found)
+            if (self.cost is None or cost < self.cost) and is_answer(self.problem, found):
+                self.tree, self.cost = found, cost
+
+    def ascent(self, tree: Node, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How the bound grows with every price, seen from this tree."""
+        routed = Routed(self.problem, tree)
+        ascent = np.zeros(self.task.sums)
+        for at, (values, size) in enumerate(zip(self.task.values[1:], self.sizes, strict=True)):
+            total, low, high = added(routed.at_labels(values)), self.task.low[at], self.task.high[at]
+            if high is not None and (total > high or prices[at] > 0):
+                ascent[at] = (total - high) / size
+            elif low is not None and (total < low or prices[at] < 0):
+                ascent[at] = (total - low) / size
+        return ascent
+
+    def distance(self) -> float:
+        """About how far the bound may still rise, as a share of the extent of the cost."""
+        if self.bound is None:
+            return 0.1
+        most = self.bound + self.extent // 10 + 1 if self.cost is None else self.cost
+        return max(1, most - self.bound) / self.extent
+
+    def projected(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Prices of the right sign: a limit from above is never rewarded, one from below never charged."""
+        for at, (low, high) in enumerate(zip(self.task.low, self.task.high, strict=True)):
+            if (low is None and prices[at] < 0) or (high is None and prices[at] > 0):
+                prices[at] = 0.0
+        return prices

@@ -1,0 +1,332 @@
+#include "numeric/relax.h"
+#include "numeric/box_table.h"
+
+enum {
+  central = 6,         /* a cut leaves at least one of so many rows of its interval on either side, if one does */
+  weight_of_wrong = 15 /* how much more a row counts there that a single leaf predicts wrongly */
+};
+
+struct numeric_relaxation {
+  struct box_table table;
+  struct box_key *row; /* a key for every row */
+};
+
+/* A set whose trees are bounded. */
+struct relaxed {
+  struct numeric_worker *worker;
+  struct numeric_relaxation *known;
+  struct numeric_set *set;
+  struct box_key key;
+  int64_t depth;        /* of the sides of its splits */
+  int32_t label;        /* that a single leaf predicts */
+  int64_t target;       /* falls to the value of a cut that cannot be raised further */
+  int32_t column, code; /* of that cut; -1: a leaf */
+};
+
+/* A cut of a column: every rank from `code` to before `end` makes the same one. */
+struct cut {
+  int32_t position, code, end; /* `position`: number of rows on the yes side */
+  int64_t mass;                /* the same, with more weight on rows that a single leaf predicts wrongly */
+  struct box_key key;          /* of the rows on the yes side */
+  int64_t low[2];              /* bounds of the sides */
+};
+
+/* The cuts of one column of the set. */
+struct cuts {
+  int32_t column, count;
+  int64_t mass; /* of all rows */
+  struct cut *cut;
+};
+
+static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+
+int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_t leaves) {
+  const int all = leaves == NUMERIC_ALL || (depth < 62 && leaves >= INT64_C (1) << depth);
+  return all && depth > 2 && depth < 64 && !solver->options.leaf_price && !solver->group;
+}
+
+struct numeric_relaxation *numeric_relaxation_create (treeml_numeric *solver) {
+  struct numeric_relaxation *known = arena_allocate (&solver->arena, 1, sizeof *known);
+  if (!known)
+    return NULL;
+  known->table.arena = &solver->arena;
+  known->row = arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *known->row);
+  if (!known->row) {
+    arena_release (&solver->arena, known);
+    return NULL;
+  }
+  for (int64_t i = 0; i < solver->rows; i++)
+    known->row[i] = box_key_of_row (i);
+  return known;
+}
+
+void numeric_relaxation_destroy (treeml_numeric *solver, struct numeric_relaxation *known) {
+  if (!known)
+    return;
+  box_table_destroy (&known->table);
+  arena_release (&solver->arena, known->row);
+  arena_release (&solver->arena, known);
+}
+
+/* Whether a row is not of the class that a leaf predicts. */
+static int is_wrong (const treeml_numeric *solver, int32_t row, int32_t label) {
+  if (solver->goal == numeric_goal_two)
+    return (solver->value[0][row] > 0) != label;
+  return solver->goal == numeric_goal_many && solver->value[solver->planes + 1][row] != label;
+}
+
+static int list_cuts (const struct relaxed *node, int32_t column, struct cuts *cuts) {
+  treeml_numeric *solver = node->worker->solver;
+  struct arena *arena = &solver->arena;
+  const int32_t *order = node->set->order[column], *rank = solver->rank[column];
+  const int64_t rows = node->set->rows;
+  int32_t count = 0;
+  for (int64_t i = 1; i < rows; i++)
+    count += rank[order[i]] != rank[order[i - 1]];
+  *cuts = (struct cuts) {
+      .column = column, .count = count, .cut = arena_reserve (arena, (size_t) count + 1, sizeof *cuts->cut)};
+  if (!cuts->cut)
+    return 0;
+  struct box_key key = {0};
+  int64_t mass = 0;
+  for (int64_t i = 0, at = 0; i < rows; i++) {
+    if (i && rank[order[i]] != rank[order[i - 1]])
+      cuts->cut[at++] = (struct cut) {
+          .position = (int32_t) i, .code = rank[order[i - 1]], .end = rank[order[i]], .mass = mass, .key = key};
+    key = box_key_add (key, node->known->row[order[i]]);
+    mass += 1 + (is_wrong (solver, order[i], node->label) ? weight_of_wrong : 0);
+  }
+  cuts->mass = mass;
+  return !numeric_spent (node->worker, 2 * rows);
+}
+
+/* The number from `low` to `high` that is divisible by the highest power of two. */
+static int32_t roundest (int32_t low, int32_t high) {
+  uint32_t step = 1;
+  while (step < (UINT32_C (1) << 30) && ((uint32_t) high & ~(2 * step - 1)) >= (uint32_t) low)
+    step *= 2;
+  return (int32_t) ((uint32_t) high & ~(step - 1));
+}
+
+/* The first cut from `from` to before `to` with at least this mass on its yes side. */
+static int32_t first_beyond (const struct cuts *cuts, int32_t from, int32_t to, int64_t mass) {
+  while (from < to) {
+    const int32_t half = from + (to - from) / 2;
+    if (cuts->cut[half].mass >= mass)
+      to = half;
+    else
+      from = half + 1;
+  }
+  return from;
+}
+
+/* A cut between two others, near the middle of the rows there and at a round rank. */
+static int32_t choose (const struct cuts *cuts, int32_t a, int32_t b) {
+  const int64_t begin = a < 0 ? 0 : cuts->cut[a].mass, end = b < cuts->count ? cuts->cut[b].mass : cuts->mass;
+  const int32_t first = first_beyond (cuts, a + 1, b - 1, begin + (end - begin) / central);
+  const int32_t beyond = first_beyond (cuts, a + 1, b, end - (end - begin) / central + 1);
+  const int32_t last = beyond > first + 1 ? beyond - 1 : first;
+  const int32_t code = roundest (cuts->cut[first].code, cuts->cut[last].end - 1);
+  int32_t low = first, high = last; /* the last cut whose code is not above */
+  while (low < high) {
+    const int32_t half = low + (high - low + 1) / 2;
+    if (cuts->cut[half].code <= code)
+      low = half;
+    else
+      high = half - 1;
+  }
+  return low;
+}
+
+static int64_t relax_box (struct relaxed *node);
+
+/* Bounds the side of a cut of depth two; a search of depth two ends with its optimum, if that is below the target. */
+static void relax_pair (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t target,
+                        struct box *box) {
+  const struct numeric_part part = {
+      .set = node->set, .column = cuts->column, .cut = cuts->cut[cut].code, .side = side, .path = NULL};
+  struct numeric_found found;
+  box->bound = numeric_depth_two (node->worker, &part, 2, NUMERIC_ALL, target, 0, &found).bound;
+}
+
+static void relax_deeper (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t target,
+                          struct box *box) {
+  treeml_numeric *solver = node->worker->solver;
+  struct numeric_set set;
+  if (numeric_set_split (node->worker, node->set, cuts->column, cuts->cut[cut].code, side, &set)) {
+    struct relaxed below = {.worker = node->worker,
+                            .known = node->known,
+                            .set = &set,
+                            .key = box->key,
+                            .depth = node->depth - 1,
+                            .target = target};
+    box->bound = relax_box (&below);
+    box->column = below.column;
+    box->code = below.code;
+  } else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  numeric_set_release (solver, &set);
+}
+
+/* Raises the bound of a side of a cut to the target, or to its optimum. Returns whether it reaches the target. */
+static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int side, int64_t target) {
+  int64_t *low = &cuts->cut[cut].low[side];
+  if (*low >= target)
+    return 1;
+  const struct box_key yes = cuts->cut[cut].key, key = side ? box_key_subtract (node->key, yes) : yes;
+  const struct box *known = box_table_find (&node->known->table, key, (int32_t) node->depth);
+  if (known) {
+    *low = greatest (*low, known->bound);
+    if (*low >= target || known->final)
+      return *low >= target;
+  }
+  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = -1};
+  if (node->depth == 2)
+    relax_pair (node, cuts, cut, side, target, &box);
+  else
+    relax_deeper (node, cuts, cut, side, target, &box);
+  if (numeric_stopping (node->worker->solver))
+    return 0;
+  node->worker->statistics.boxes++;
+  box.final = box.bound < target;
+  *low = box.bound = greatest (*low, box.bound);
+  box_table_keep (&node->known->table, &box);
+  return *low >= target;
+}
+
+/* What the neighbours show about a cut: a side with more rows costs no less, and one with fewer rows less by no more
+   than the worth of the rows between. */
+static void learn (const struct relaxed *node, struct cuts *cuts, int32_t a, int32_t at, int32_t b) {
+  struct cut *cut = &cuts->cut[at];
+  const int64_t here = numeric_worth (node->set, cuts->column, cut->position);
+  for (int s = 0; s < 2; s++) { /* the neighbour with fewer rows on this side, and the one with more */
+    const int32_t fewer = s ? b : a, more = s ? a : b;
+    if (fewer >= 0 && fewer < cuts->count)
+      cut->low[s] = greatest (cut->low[s], cuts->cut[fewer].low[s]);
+    if (more < 0 || more >= cuts->count)
+      continue;
+    const int64_t there = numeric_worth (node->set, cuts->column, cuts->cut[more].position);
+    cut->low[s] = greatest (cut->low[s], cuts->cut[more].low[s] - (s ? here - there : there - here));
+  }
+}
+
+static void lower_target (struct relaxed *node, int64_t value, int32_t column, int32_t code) {
+  if (value >= node->target)
+    return;
+  node->target = value;
+  node->column = column;
+  node->code = code;
+}
+
+/* Raises the bounds of the cuts strictly between two, until all of them reach the target. */
+static void cover (struct relaxed *node, struct cuts *cuts, int32_t a, int32_t b) {
+  while (b - a > 1 && !numeric_stopping (node->worker->solver)) {
+    const int64_t yes = a < 0 ? 0 : cuts->cut[a].low[0], no = b < cuts->count ? cuts->cut[b].low[1] : 0;
+    if (yes + no >= node->target)
+      return;
+    const int32_t cut = choose (cuts, a, b);
+    learn (node, cuts, a, cut, b);
+    const int first = raise_side (node, cuts, cut, 0, node->target - no);
+    const int second = raise_side (node, cuts, cut, 1, node->target - yes);
+    if (numeric_stopping (node->worker->solver))
+      return;
+    if (!first && !second) /* both are final */
+      lower_target (node, cuts->cut[cut].low[0] + cuts->cut[cut].low[1], cuts->column, cuts->cut[cut].code);
+    cover (node, cuts, cut, b);
+    b = cut;
+  }
+}
+
+/* A bound of the set, as numeric_relax. */
+static int64_t relax_box (struct relaxed *node) {
+  treeml_numeric *solver = node->worker->solver;
+  const struct numeric_stump leaf = numeric_best_stump (node->worker, node->set, NULL, 0, 1, -1, NULL);
+  if (leaf.value >= NUMERIC_NONE) /* too few rows for a leaf, but more rows may have one that costs nothing */
+    return 0;
+  lower_target (node, leaf.value, -1, 0);
+  node->label = numeric_label (solver, node->worker->sums);
+  if (!node->target || !numeric_set_values (node->worker, node->set)) {
+    if (node->target)
+      numeric_stop_search (solver, TREEML_MEMORY);
+    return 0;
+  }
+  for (int32_t f = 0; f < solver->columns && node->target > 0 && !numeric_stopping (solver); f++) {
+    struct cuts cuts;
+    if (list_cuts (node, f, &cuts))
+      cover (node, &cuts, -1, cuts.count);
+    else
+      numeric_stop_search (solver, TREEML_MEMORY);
+    arena_release (&solver->arena, cuts.cut);
+  }
+  return node->target;
+}
+
+static struct box_key key_of_set (const struct numeric_relaxation *known, const struct numeric_set *set) {
+  struct box_key key = {0};
+  for (int64_t i = 0; i < set->rows; i++)
+    key = box_key_add (key, known->row[set->order[0][i]]);
+  return key;
+}
+
+int64_t numeric_relax (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
+                       int64_t depth, int64_t target) {
+  struct relaxed root = {
+      .worker = worker, .known = known, .set = set, .depth = depth - 1, .target = target, .column = -1};
+  root.key = key_of_set (known, set);
+  const int64_t bound = relax_box (&root);
+  const struct box box = {.key = root.key,
+                          .bound = bound,
+                          .depth = (int32_t) depth,
+                          .final = bound < target,
+                          .column = root.column,
+                          .code = root.code};
+  if (!numeric_stopping (worker->solver))
+    box_table_keep (&known->table, &box);
+  return bound;
+}
+
+/* Appends the best tree of depth two of one side of a cut. */
+static int64_t append_pair (struct numeric_worker *worker, const struct numeric_part *part, struct numeric_tree *tree) {
+  struct numeric_tree below = {0};
+  struct numeric_found found;
+  int64_t at = -1;
+  numeric_depth_two (worker, part, 2, NUMERIC_ALL, NUMERIC_NONE, 0, &found);
+  if (!numeric_stopping (worker->solver) && numeric_depth_two_tree (worker, part, NUMERIC_ALL, &found, &below))
+    at = numeric_tree_append (&worker->solver->arena, tree, &below);
+  numeric_tree_release (&worker->solver->arena, &below);
+  return at;
+}
+
+/* Appends the tree of a set whose entry is final; returns its root, or -1. */
+static int64_t append_tree (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
+                            int64_t depth, struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  const struct box *box = box_table_find (&known->table, key_of_set (known, set), (int32_t) depth);
+  if (!box || !box->final)
+    return -1;
+  const int32_t column = box->column, code = box->code;
+  const int64_t root = numeric_tree_add (&solver->arena, tree, column, code);
+  for (int s = 0; column >= 0 && root >= 0 && s < 2; s++) {
+    const struct numeric_part part = {.set = set, .column = column, .cut = code, .side = s};
+    struct numeric_set below = {0};
+    int64_t at = -1;
+    if (depth == 3)
+      at = append_pair (worker, &part, tree);
+    else if (numeric_set_split (worker, set, column, code, s, &below))
+      at = append_tree (worker, known, &below, depth - 1, tree);
+    numeric_set_release (solver, &below);
+    if (at < 0)
+      return -1;
+    *(s ? &tree->no[root] : &tree->yes[root]) = (int32_t) at;
+  }
+  return root;
+}
+
+int numeric_relaxed_tree (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
+                          int64_t depth, struct numeric_tree *tree) {
+  tree->nodes = 0;
+  if (worker->solver->options.support == 1 && append_tree (worker, known, set, depth, tree) == 0)
+    return 1;
+  tree->nodes = 0;
+  return 0;
+}
