@@ -69,8 +69,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             BOUND,
         ),
         "relaxed splits": _by_itself(
-            "with each split relaxed to an interval of cuts, and the rows between them free, no tree is below a target, or "
-            "every tree that the search has not examined is at or above this bound",
+            "with each split relaxed to an interval of cuts, and the rows between free, no tree is below a target, "
+            "or every tree that the search has not examined is at or above this bound",
             BOUND,
         ),
         "support sets": _by_itself(
