@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from treeml.native.numeric import NumericSolver, Outcome
+from treeml.testing.exhaustive import Exhaustive, threshold_tests
 from treeml.testing.planted_cases import COSTS, LABELS, QUANTILE, SQUARED, PlantedCase, planted_case
 
 CHOICES = {
@@ -92,6 +93,23 @@ def test_rows_that_count_for_nothing_are_no_leaf_of_their_own() -> None:
         solver.set(depth=2, **options)
         found = solver.solve()
         assert (found.status, found.value, found.bound) == ("optimal", 1, 1)
+
+
+def test_two_levels_of_all_rows_after_deeper_searches() -> None:
+    """A price that allows three leaves: a search of three levels comes first, and keeps codes for the last one."""
+    columns = [[0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 1], [0] * 8 + [1] * 3]
+    label, weight = [0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0], [1, 1, 0, 1, 100, 1, 0, 1, 1, 100, 100]
+
+    def leaf(members: tuple[int, ...]) -> Fraction:
+        return Fraction(min(sum(weight[row] for row in members if label[row] != own) for own in (0, 1)))
+
+    best = Exhaustive(11, threshold_tests(columns), leaf, Fraction(2)).best(10)
+    for options in ({}, {"deepen": 1}, {"greedy": 0}, {"threads": 2}):
+        solver = NumericSolver(np.array(columns, dtype=np.int32))
+        solver.labels(np.array(label), 2, np.array(weight))
+        solver.set(leaf_price=2, **options)
+        found = solver.solve()
+        assert (found.status, found.value) == ("optimal", best)
 
 
 def test_columns_of_a_group_have_one_fee() -> None:

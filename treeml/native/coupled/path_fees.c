@@ -25,7 +25,10 @@ int path_fees_copy (struct path_fees *fees, struct arena *arena, const int64_t *
   if (!copy)
     return 0;
   memcpy (copy, below, size * sizeof *copy);
-  *fees = (struct path_fees) {columns, copy, total, total * rows};
+  *fees = (struct path_fees) {columns, copy, total, total * rows, 0};
+  for (int64_t above = 0; above < columns; above++)
+    for (int64_t column = 0; column < columns; column++)
+      fees->discounts |= above != column && below[(1 + above) * columns + column] < below[column];
   return 1;
 }
 

@@ -15,6 +15,7 @@ struct path_fees {
   int64_t *below;   /* (1 + columns) x columns: without a test above, and below a test of each column; NULL: no fees */
   int64_t of_row;   /* what a row pays at most */
   int64_t greatest; /* what all rows pay together at most */
+  int discounts;    /* whether a column costs less below another one */
 };
 
 /* Copies a table of fees; `rows` are the counts of all rows. Returns 1, 0 if memory is short, or -1 if a fee is

@@ -3,7 +3,8 @@
    Depth two follows from the table. For deeper trees the cuts of a column are bounded by staircases: without a limit on
    the rows of a leaf, and less the least that each row can cost, the least sum of the yes side never falls and that of
    the no side never rises from cut to cut, and rows that change sides change it by at most their ranges (after Brita,
-   van der Linden and Demirovic, 2025). */
+   van der Linden and Demirovic, 2025). That does not hold if a test makes others cheaper: more rows may be split by
+   such a test that fewer rows are not, and cost less. Then every cut is evaluated. */
 #include "coupled_numeric/solver.h"
 
 #include <math.h>
@@ -94,7 +95,8 @@ static int shallow (threshold_solver *solver, const struct threshold_rows *set, 
 int threshold_node_create (threshold_solver *solver, struct threshold_node *node, const struct threshold_rows *set,
                            int64_t depth, int64_t leaves) {
   double leaf[WIDTH];
-  *node = (struct threshold_node) {.set = *set, .depth = depth, .leaves = leaves};
+  *node = (struct threshold_node) {
+      .set = *set, .depth = depth, .leaves = leaves, .apart = solver->fees[0].discounts || solver->fees[1].discounts};
   weigh_leaf (solver, set, leaf, node->floor);
   node->column = arena_allocate (&solver->arena, (size_t) solver->columns, sizeof *node->column);
   if (!node->column)
@@ -146,12 +148,12 @@ static void staircase (const struct threshold_node *node, const struct threshold
   const double *worth = column->worth + (int64_t) cut * WIDTH;
   for (int i = 0; i < WIDTH; i++) {
     double yes = 0, no = 0;
-    if (before >= 0) {
+    if (before >= 0 && !node->apart) {
       const double moved = worth[i] - column->worth[(int64_t) before * WIDTH + i];
       yes = column->side[2 * before].relaxed[i];
       no = column->side[2 * before + 1].relaxed[i] - moved;
     }
-    if (after < column->cuts) {
+    if (after < column->cuts && !node->apart) {
       const double moved = column->worth[(int64_t) after * WIDTH + i] - worth[i];
       yes = fmax (yes, column->side[2 * after].relaxed[i] - moved);
       no = fmax (no, column->side[2 * after + 1].relaxed[i]);

@@ -269,6 +269,7 @@ struct threshold_node {
   int64_t depth, leaves;
   double floor[WIDTH];
   struct threshold_column *column;
+  int apart;    /* whether bounds of some rows say nothing about others */
   int explored; /* by a narrow search */
 };
 int threshold_node_create (threshold_solver *, struct threshold_node *, const struct threshold_rows *, int64_t depth,

@@ -168,9 +168,9 @@ static void pick (struct numeric_worker *worker, int order, const void *from, vo
   treeml_numeric *solver = worker->solver;
   struct numeric_child *child = worker->child;
   const struct numeric_part *part = child->part;
-  if (part->column < 0)
+  if (part->column < 0 && to != from)
     memcpy (to, from, (size_t) part->set->rows * (size_t) solver->kernel->cell);
-  else
+  else if (part->column >= 0)
     solver->kernel->compress (from, child->bits[order], part->set->rows, to);
 }
 
@@ -354,7 +354,7 @@ const void *numeric_child_codes (struct numeric_worker *worker, int column, int 
   const int32_t columns = solver->columns;
   /* If there is not enough memory for all pairs, row 0 of the table holds the pairs of the column in use. A column's
      own codes are needed only to make the edges and are not kept. */
-  const int whole = child->blocks == columns;
+  const int whole = child->blocks == columns, split = child->part->column >= 0;
   const int64_t place = (whole ? (int64_t) column * columns : 0) + order;
   if (!whole && column != order && child->shared != column) {
     memset (child->made, 0, (size_t) columns);
@@ -367,13 +367,12 @@ const void *numeric_child_codes (struct numeric_worker *worker, int column, int 
   const int kept = whole || column != order;
   if (kept && child->made[place])
     return lanes;
-  void *from = child->scratch;
+  void *from = child->scratch; /* spreading writes beyond the last row, for which only a child has room */
   if (column == order)
     from = child->own[order];
-  else if (child->part->column < 0)
-    numeric_set_pair (solver, child->part->set, order, column, 0, child->scratch);
-  else /* the scratch memory holds all rows of the set, from which the part is picked in place */
-    pick (worker, order, numeric_set_pair (solver, child->part->set, order, column, whole, child->scratch), from);
+  else /* the scratch memory holds all rows of the set, from which a part is picked in place */
+    pick (worker, order, numeric_set_pair (solver, child->part->set, order, column, whole && split, child->scratch),
+          from);
   if (solver->goal == numeric_goal_quantile)
     memcpy (lanes, from, (size_t) child->rows * (size_t) solver->kernel->cell);
   else
