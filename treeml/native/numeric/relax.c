@@ -325,7 +325,7 @@ static int64_t append_tree (struct numeric_worker *worker, struct numeric_relaxa
 int numeric_relaxed_tree (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
                           int64_t depth, struct numeric_tree *tree) {
   tree->nodes = 0;
-  if (worker->solver->options.support == 1 && append_tree (worker, known, set, depth, tree) == 0)
+  if (!numeric_needs_support (worker->solver) && append_tree (worker, known, set, depth, tree) == 0)
     return 1;
   tree->nodes = 0;
   return 0;
