@@ -401,7 +401,7 @@ static void climb_early (struct numeric_worker *worker, struct numeric_set *set)
     return;
   solver->decided = numeric_climb (worker, set, solver->depth, leaves, upper, &worker->climb, &tree);
   if (solver->decided && tree.nodes)
-    numeric_offer (worker, &tree);
+    numeric_offer_found (worker, &tree, worker->climb.bound);
   worker->climb.effort *= 2;
   numeric_tree_release (&solver->arena, &tree);
 }
