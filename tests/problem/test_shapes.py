@@ -95,5 +95,6 @@ def test_rows_are_in_a_group_if_they_answer_every_test_alike(seed: int) -> None:
 def test_facts_about_a_problem_are_not_sent_to_other_processes() -> None:
     problem = Problem((), (), np.ones(3, dtype=np.int64), 2, (), ())
     assert groups(problem).tolist() == [0, 0, 0]
+    assert problem.bits.shape == (0, 3)
     vars(problem)["a fact"] = lambda: None  # cannot be copied
     assert vars(pickle.loads(pickle.dumps(problem))).keys() == {*(each.name for each in fields(Problem)), "bits"}
