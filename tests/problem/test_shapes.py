@@ -96,4 +96,4 @@ def test_facts_about_a_problem_are_not_sent_to_other_processes() -> None:
     problem = Problem((), (), np.ones(3, dtype=np.int64), 2, (), ())
     assert groups(problem).tolist() == [0, 0, 0]
     vars(problem)["a fact"] = lambda: None  # cannot be copied
-    assert vars(pickle.loads(pickle.dumps(problem))).keys() == {each.name for each in fields(Problem)}
+    assert vars(pickle.loads(pickle.dumps(problem))).keys() == {*(each.name for each in fields(Problem)), "bits"}

@@ -69,7 +69,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             BOUND,
         ),
         "relaxed splits": _by_itself(
-            "with each split relaxed to an interval of cuts, and the rows between them free, no tree is below a target, "
+            "with splits relaxed to intervals of cuts, and the rows between them free, no tree is below a target, "
             "or every tree that the search has not examined is at or above this bound",
             BOUND,
         ),
@@ -110,6 +110,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "columns below": _resting(
             "every column that a better tree could use was present, and this tree is optimal among them",
             optimal=[OPTIMAL], bound=[BOUND],
+        ),
+        "price of leaves": _resting(
+            "no tree is below the optimum with a price per leaf, minus that price for every leaf that is allowed",
+            bound=[BOUND],
         ),
         "bound beyond": _resting("no tree is below the bound, and no tree can be above it", infeasible=[BOUND]),
         "restated": _resting(

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from treeml.backends.claims import Contradiction, Evidence, Proof
+from treeml.backends.claims import Contradiction, Evidence, Proof, combined
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.native import priced_leaves
 from treeml.backends.native.flat_tree import STATUS, STOP, flat_tree, tree_of
 from treeml.backends.native.goals import (
     NativeObjective,
@@ -53,6 +54,8 @@ class NativeRun:
     trace: list[Progress] = field(default_factory=list)
     reached_gap: bool = False
     raised_by: str = "search bound"  # the rule of the bound of a search that does not end
+    floor: Fraction | None = None  # a bound on the first goal that was proved before the search
+    floor_proof: Proof = ()
     tells: bool = True  # are the values of the search values of the goal, so that they can be reported?
 
     @property
@@ -90,6 +93,8 @@ class NativeRun:
             assert mine is not None
             settings["upper"] = in_64_bits(floor(most * abs(mine[0]) * objective.scale)) + 1
         settings |= self.goal_values(objective, settings)
+        if priced_leaves.takes(self, objective, settings):
+            return priced_leaves.answer(self, objective, settings)
         found = self.run(make_solver(self.problem, objective, self.kernel), objective, settings)
         if objective.loss is not None and objective.beside is not None:
             answer = self.refined(found, objective, settings)
@@ -166,12 +171,16 @@ class NativeRun:
         return self.problem.rows * int(len(self.problem.tests) ** min(depth, 64))
 
     def run(
-        self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: Mapping[str, Any]
+        self,
+        solver: Solver | ThresholdSolver,
+        objective: NativeObjective,
+        settings: Mapping[str, Any],
+        seconds: float = inf,
     ) -> Found | None:
         """None if the bounds exclude every tree."""
         if is_impossible(self.problem, settings):
             return None
-        left = self.limits.deadline.left()
+        left = min(seconds, self.limits.deadline.left())
         start = None if self.start is None else flat_tree(self.start)
         if self.kernel == "numeric":
             self.talk(cast("ThresholdSolver", solver))
@@ -215,9 +224,10 @@ class NativeRun:
             largest = abs(reached - objective.constant) + Fraction(objective.beside) / abs(objective.scale)
             reached += largest * ROUNDING
             below = None if below is None else below - largest * ROUNDING
+        below, proof = self.with_floor(below)
         last = self.trace[-1] if self.trace else None
         if last is None or last.objective != (reached,) or last.bound != below:
-            moment = Progress(monotonic() - self.began, (reached,), below, evidence=self.stopped_at)
+            moment = Progress(monotonic() - self.began, (reached,), below, evidence=proof)
             self.trace.append(moment)
             if self.on_progress is not None and self.on_progress(moment) is False:
                 return False
@@ -226,6 +236,12 @@ class NativeRun:
             self.reached_gap = True
             return False
         return True
+
+    def with_floor(self, below: Fraction | None) -> tuple[Fraction | None, Proof]:
+        """The higher of a bound of the search and the one that was proved before, with its evidence."""
+        if self.floor is not None and (below is None or below < self.floor):
+            return self.floor, self.floor_proof
+        return below, () if below is None else self.stopped_at
 
     def first_goal(self, objective: NativeObjective, value: Fraction, later: int) -> Fraction:
         """The value of the first goal, given the joint value of all goals and the value `later` of the later ones."""
@@ -330,13 +346,17 @@ class NativeRun:
         below = None
         if found.bound is not None:
             below = self.first_goal(objective, Fraction(found.bound), objective.later_most)
+        below, proof = self.with_floor(below)
+        if below is not None:
             # Rounding can put a bound above the value of the tree; without rounding that is a mistake of the search.
             if below > goals[0] and not found.tolerance and objective.beside is None and objective.custom is None:
                 raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
             below = min(goals[0], below)
+        if self.floor is not None and below == goals[0]:
+            status, proof = Status.OPTIMAL, combined("bound meets tree", proof)
         return Answer(
             status,
-            Stop.GAP if self.reached_gap else STOP[found.stop],
+            Stop.PROVED if status is Status.OPTIMAL else Stop.GAP if self.reached_gap else STOP[found.stop],
             tree,
             goals,
             below,
@@ -344,8 +364,8 @@ class NativeRun:
             statistics=self.statistics(found, goals[0], below),
             raw_status=_raw_status(found),
             tolerance=tolerance,
-            bounded_goal=0,
-            evidence=() if below is None else self.stopped_at,
+            bounded_goal=None if status is Status.OPTIMAL else 0,
+            evidence=proof,
         )
 
     def doubt(self, found: Found, objective: NativeObjective, goals: tuple[Fraction, ...]) -> Fraction:

@@ -569,6 +569,8 @@ static double search_columns (treeml_numeric *solver, struct numeric_worker *wor
   const double built = clock_seconds ();
   if (!numeric_stopping (solver) && !solver->decided)
     search_all (worker, &set);
+  if (numeric_stopping (solver)) /* a tree that came while the bound was raised */
+    numeric_take_proposal (worker);
   numeric_child_destroy (solver, worker->child);
   numeric_set_release (solver, &set);
   numeric_worker_destroy (worker);
