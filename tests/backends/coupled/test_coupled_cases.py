@@ -102,7 +102,7 @@ def used(monkeypatch: pytest.MonkeyPatch) -> list[Cases]:
         return cases
 
     monkeypatch.setattr(run, "cases_of", noted)
-    monkeypatch.setattr(by_cases, "AT_ONCE", 0.0)
+    monkeypatch.setattr(by_cases, "AT_ONCE", (0.0, 0.0))
     return found
 
 
