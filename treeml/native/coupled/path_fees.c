@@ -1,3 +1,4 @@
+/* Fees of tests along a path: what is paid there, and which columns are paid for; see path_fees.h. */
 #include "coupled/path_fees.h"
 
 #include "common/sizes.h"

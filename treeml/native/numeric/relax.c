@@ -1,8 +1,9 @@
+/* Lower bounds of deep trees by relaxed splits; see relax.h. */
 #include "numeric/relax.h"
 #include "numeric/box_table.h"
 
 enum {
-  central = 6,         /* a cut leaves at least one of so many rows of its interval on either side, if one does */
+  central = 6,         /* a cut leaves at least one in this many rows of its interval on either side, if one does */
   weight_of_wrong = 15 /* how much more a row counts there that a single leaf predicts wrongly */
 };
 

@@ -80,7 +80,7 @@ class PricedBounds:
         if not whole:
             return None
         answer = self.solved(whole, prices_whole, deadline)
-        self.is_interrupted = answer.stop is Stop.INTERRUPTED
+        self.is_interrupted = self.is_interrupted or answer.stop is Stop.INTERRUPTED
         if answer.bound is not None and self.depth is None:
             bound = ceil((answer.bound - self.priced_limits(prices_whole)) / whole)
             self.bound = bound if self.bound is None else max(self.bound, bound)
@@ -130,9 +130,16 @@ class PricedBounds:
         return self.solve(self.problem.asking((Goal(total),), tuple(free)), limits, None, self._stopping())
 
     def _stopping(self) -> OnProgress | None:
-        """A listener that only passes on whether the user wants to stop: values with prices are none of the goal."""
+        """Passes on that time passes, until the user wants to stop; values with prices are not those of the goal."""
         listener = self.on_progress
-        return None if listener is None else lambda moment: listener(Progress(moment.seconds))
+        if listener is None:
+            return None
+
+        def listen(moment: Progress) -> bool:
+            self.is_interrupted = self.is_interrupted or listener(Progress(moment.seconds)) is False
+            return not self.is_interrupted
+
+        return listen
 
     def offer(self, tree: Node, deadline: Deadline) -> None:
         """Keeps a tree that meets all requirements, maybe with other labels, if it costs less than the best one."""
