@@ -49,6 +49,7 @@ class CoupledRun(NativeRun):
     one_goal: Solve | None = None  # solves problems without coupled requirements
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
     _settings: dict[str, Any] | None = field(default=None, init=False)
+    _is_ending: bool = field(default=False, init=False)  # did a report of a search say that it should stop?
 
     def answer(self) -> Answer:
         task = read_coupled(self.problem)
@@ -106,7 +107,8 @@ class CoupledRun(NativeRun):
         on_columns = self.kernel == "coupled numeric"
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
-            if shallow == (2 if on_columns else DEEP + 1) and (on_columns or depth >= SLOW_BOUND):
+            is_turn = shallow == (2 if on_columns else DEEP + 1) and (on_columns or depth >= SLOW_BOUND)
+            if is_turn and not self._is_ending:
                 lower, start = self.priced(task, lower, start)
             if on_columns and depth == DEEP:
                 break
@@ -195,7 +197,7 @@ class CoupledRun(NativeRun):
             upper=upper,
             lower=lower,
             start=begin,
-            on_progress=lambda seconds, value, bound: self.progress(task.objective, value, bound),
+            on_progress=lambda seconds, value, bound: self._goes_on(task, value, bound),
         )
         return Found(
             status=found.status,
@@ -209,6 +211,12 @@ class CoupledRun(NativeRun):
             statistics=found.statistics,
             kernel=found.kernel,
         )
+
+    def _goes_on(self, task: CoupledTask, value: Any, bound: Any) -> bool:
+        """Reports a value and a bound. A search that has just ended ignores a False; what follows it must not."""
+        goes_on = self.progress(task.objective, value, bound)
+        self._is_ending = self._is_ending or not goes_on
+        return goes_on
 
 
 def _whole(bound: int | Fraction | None) -> int | None:
