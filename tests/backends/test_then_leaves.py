@@ -59,3 +59,16 @@ def test_other_goals_after_a_loss_are_refused_in_a_sentence() -> None:
     text = "predict y\nfeatures x0, x1, x2\nminimize squared_loss then minimize absolute_loss\nrequire depth <= 2\n"
     with pytest.raises(tml.RefusedError, match="leaves"):
         tml.parse(text).solve(table_of(1), backend="native")
+
+
+def test_a_limit_on_the_costs_of_tests_is_left_to_others() -> None:
+    table = table_of(0)
+    text = (
+        "predict y\nfeatures x0, x1\ncost test x0 = 2\nminimize absolute_loss then minimize leaves\n"
+        "require test_cost <= 0\nrequire depth <= 2\n"
+    )
+    with pytest.raises(tml.RefusedError, match="beside a requirement that couples the leaves"):
+        tml.parse(text).solve(table, backend="native")
+    best = tml.parse(text).solve(table)
+    assert best.is_optimal
+    assert best.objective == tml.parse(text).solve(table, backend="oracle").objective

@@ -25,18 +25,18 @@ def refusals(problem: Problem) -> Iterator[Refusal]:
         yield from _bound_refusals(bound)
     for goal in problem.goals:
         yield from _goal_refusals(problem, goal)
-    if is_real_then_leaves(problem):
+    if coupled:
+        found = list(coupled_refusals(problem))
+        if found and len(problem.goals) > 1:
+            found = [refusal for stage in in_turn(problem) for refusal in refusals(stage)]
+        yield from found
+    elif is_real_then_leaves(problem):
         yield from _size_refusals(problem.asking(problem.goals[:1], problem.bounds))
     elif len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         yield Refusal(
             "several goals",
             "after a loss of real numbers, native breaks ties by the number of leaves and by nothing else",
         )
-    elif coupled:
-        found = list(coupled_refusals(problem))
-        if found and len(problem.goals) > 1:
-            found = [refusal for stage in in_turn(problem) for refusal in refusals(stage)]
-        yield from found
     elif not list(_shape_refusals(problem)):
         yield from _size_refusals(problem)
     yield from _shape_refusals(problem)
