@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from random_problems import random_problem
 
+import treeml as tml
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.registry import get
@@ -124,3 +125,18 @@ def test_every_status_occurs() -> None:
 def test_a_count_equal_to_one_with_other_columns_is_not_an_exactly_one_constraint() -> None:
     """The row of that requirement has coefficients 1 and right-hand side 1, but a column with larger values."""
     assert check("cpsat alone", 5042)
+
+
+@pytest.mark.parametrize("backend", ["cpsat", "mip"])
+def test_a_limit_on_a_loss_of_many_digits_is_not_clipped(backend: str) -> None:
+    third, most = 0.3333333333333333, 0.6666666666666667
+    table = {
+        "c": [0.25, 0.7, 0.1, 0.25, 1.3, 0.25],
+        "d": [-1, 1, -third, -third, -most, -most],
+        "y": [third, most, most, third, third, 1],
+    }
+    text = "predict y\nminimize leaves\nrequire depth <= 2\nrequire mean_absolute_error <= 0.222222222222222"
+    model = tml.parse(text)
+    assert model.solve(table, backend="oracle").objective == 2
+    with pytest.raises(RefusedError, match="numbers of this size"):
+        model.solve(table, backend=backend)

@@ -402,6 +402,8 @@ def _requirement(bound: Bound) -> IntegerRequirement:
     most = bound.limit if bound.sense in ("<=", "=") else None
     form = form_of(bound.sum, f"`{bound.name}`" if bound.name else "a requirement", most)
     limit = (bound.limit - form.constant) / form.scale
+    if form.losses and abs(limit) > LARGEST_SUM:  # `form_range` does not bound losses, so they may be as large as that
+        raise Unsupported("numbers of this size", TOO_LARGE)
     high = _in_reach(floor(limit)) if bound.sense in ("<=", "=") else None
     low = _in_reach(ceil(limit)) if bound.sense in (">=", "=") else None
     return IntegerRequirement(form, low, high, bound.name)
