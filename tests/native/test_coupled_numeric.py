@@ -289,6 +289,9 @@ def test_wrong_input_is_refused() -> None:
         solver.solve([None], [None], depth=1, options={"nonsense": 1})
     with pytest.raises(ValueError, match="node 0 of the start tree is invalid"):
         solver.solve([None], [None], depth=1, start=([0], [0], [0], [0], [-1]))
+    for mark in (-2, -(2**31)):  # only -1 marks a leaf; anything else came back as the column of the answer
+        with pytest.raises(ValueError, match="node 0 of the start tree is invalid"):
+            solver.solve([None], [None], depth=1, seconds=0, start=([mark], [0], [-1], [-1], [0]))
     solver.close()
     with pytest.raises(ValueError, match="closed"):
         solver.solve([None], [None], depth=1)

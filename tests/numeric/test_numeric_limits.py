@@ -266,3 +266,18 @@ def test_any_allocation_may_fail(seed: int) -> None:
         number += 1 + number // 8
     solver.set(fail_allocation=0)
     assert solver.solve() == wanted
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_greedy_tree_that_no_memory_ended_guides_no_other_tree(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    solver = NumericSolver(random.integers(0, 12, (2, 60)).astype(np.int32))
+    solver.costs(random.integers(-3, 9, (60, 2)))
+    solver.set(depth=4)
+    wanted = solver.solve().value
+    assert wanted is not None
+    for number in range(60, 140):  # the allocations of the first trees
+        solver.set(fail_allocation=number)
+        outcome = solver.solve()
+        assert outcome.value is not None
+        assert outcome.bound <= wanted <= outcome.value

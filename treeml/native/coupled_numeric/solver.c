@@ -89,7 +89,7 @@ int treeml_coupled_numeric_start (treeml_coupled_numeric *solver, const int32_t 
   for (int64_t i = 0; i < nodes; i++) {
     const int split = column[i] >= 0;
     if (split ? column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes
-              : label[i] < 0 || label[i] >= solver->classes) {
+              : column[i] != -1 || label[i] < 0 || label[i] >= solver->classes) {
       threshold_tree_release (&solver->arena, &solver->start);
       return threshold_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the start tree is invalid", (long long) i);
     }

@@ -133,7 +133,8 @@ static int read_tree (treeml_numeric *solver, const int32_t *column, const int32
                          "a tree needs columns, cuts and children, and must be set after the data");
   for (int64_t i = 0; i < nodes; i++) {
     const int split = column[i] >= 0;
-    if (split && (column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes)) {
+    if (split ? column[i] >= solver->given || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes
+              : column[i] != -1) {
       tree->nodes = 0;
       return numeric_fail (solver, TREEML_BAD_ARGUMENT, "node %lld of the tree is invalid", (long long) i);
     }
@@ -367,6 +368,8 @@ static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, 
   tree->nodes = 0;
   if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, ahead, tree))
     numeric_offer (worker, tree);
+  else
+    tree->nodes = 0; /* without memory, what was built has nodes without children, and guides nobody */
 }
 
 /* A tree that looks two levels ahead, with a limit on the work as below. */

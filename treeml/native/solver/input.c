@@ -527,7 +527,8 @@ int treeml_start (treeml_solver *solver, const int32_t *test, const int32_t *yes
   if (!yes || !no || nodes < 1 || nodes > INT32_MAX)
     return solver_fail (solver, TREEML_BAD_ARGUMENT, "a start tree needs nodes");
   for (int64_t i = 0; i < nodes; i++)
-    if (test[i] >= 0 && (test[i] >= solver->tests || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes))
+    if (test[i] >= 0 ? test[i] >= solver->tests || yes[i] <= i || no[i] <= i || yes[i] >= nodes || no[i] >= nodes
+                     : test[i] != -1)
       return solver_fail (solver, TREEML_BAD_ARGUMENT,
                           "node %lld of the start tree has an unknown test, or a child that does not come after it",
                           (long long) i);
