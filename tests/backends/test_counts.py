@@ -103,7 +103,7 @@ def test_the_least_mean_of_recalls_within_requirements_is_proved() -> None:
     alone = tml.parse("predict y\nminimize gmean\nrequire depth <= 2").solve(data, backend="native")
     assert alone.status is tml.Status.OPTIMAL
     assert alone.objective == 0
-    text = "predict y\nminimize gmean\nrequire depth <= 2\nrequire accuracy >= {}\nrequire recall(\"yes\") >= 55%"
+    text = 'predict y\nminimize gmean\nrequire depth <= 2\nrequire accuracy >= {}\nrequire recall("yes") >= 55%'
     values = []
     for share in (0.6, 0.64):
         worst = tml.parse(text.format(share)).solve(data, backend="native")

@@ -2,8 +2,8 @@
 
 `mcc` and `gmean` rise with the true positives and fall with the false positives. A line `a * right - b * wrong <= most`
 that no tree exceeds bounds them: along a line, the square of `gmean` is a parabola with one greatest value, and `mcc`,
-where it is positive, is greatest at an end (the set of points with a smaller one is convex). To minimize a measure is to
-maximize minus the measure over the counts of the opposite predictions; minus `gmean` is also greatest at an end.
+where it is positive, is greatest at an end (the set of points with a smaller one is convex). To minimize a measure is
+to maximize minus the measure over the counts of the opposite predictions; minus `gmean` is also greatest at an end.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class PositiveCounts:
         return _root_above(square * self.unit**2 / (self.term.positives * self.term.negatives))
 
     def _at_an_end(self, line: CountLine, low: int, high: int) -> Fraction:
-        """The greatest value is at an end of the line, for mcc if it is positive; beyond all true positives it falls."""
+        """The greatest value is at an end of the line (mcc: if it is positive); beyond all true positives it falls."""
         last = Fraction(high)
         if line.wrong:
             last = min(last, max(Fraction(low), Fraction(line.right * self.most_right - line.most) / line.wrong))
