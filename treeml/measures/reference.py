@@ -81,10 +81,10 @@ times all positives. As a goal, one of them alone is optimized by every back-end
 predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.
 
 `mcc("yes")` and `gmean` hold roots, so no sum of counts compares them, but both rise with the true positives and fall
-with the false positives. As a goal of their own they are maximized, and in requirements of their own bounded, by every
-back-end that bounds sums over the predictions, with proof: by [search over the counts](backends.md#the-plan). Their
-values are rounded down after 80 digits. `mcc` is minimized in the same way; `gmean` minimized, or one of them in a sum
-with others, is taken by `oracle` only. `gmean` of more than two classes is only reported.
+with the false positives. As a goal of their own they are maximized or minimized, and in requirements of their own
+bounded, by every back-end that bounds sums over the predictions, with proof: by [search over the
+counts](backends.md#the-plan). Their values are rounded down after 80 digits. A sum of one of them with others is taken
+by `oracle` only. `gmean` of more than two classes is only reported.
 
 `ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
 measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
