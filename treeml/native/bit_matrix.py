@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.native.border import BYTE_ARRAY, INT64_ARRAY
-from treeml.native.loader import STATISTIC, Signatures, declare
+from treeml.native.loader import STATISTIC, Signatures, declare, read_statistic_names
 from treeml.native.solver import PROGRESS
 from treeml.system.interrupt import listening
 
@@ -114,15 +114,11 @@ _SIGNATURES: Signatures = {
 @cache
 def statistic_names() -> tuple[str, ...]:
     """The names of the statistics of a search."""
-    library, names = declare({"treeml_statistic": STATISTIC}), []
+    library = declare({"treeml_statistic": STATISTIC})
     handle = _functions().create()
-    for index in range(_statistics()):
-        name, value, text = c_char_p(), c_double(), c_char_p()
-        library.treeml_statistic(handle, index, name, value, text)
-        assert name.value is not None
-        names.append(name.value.decode())
+    names = read_statistic_names(_statistics, library.treeml_statistic, handle)
     _functions().destroy(handle)
-    return tuple(names)
+    return names
 
 
 @cache
