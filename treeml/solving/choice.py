@@ -11,14 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treeml.backends import registry
-from treeml.backends.contract import Backend, Refusal
+from treeml.backends.contract import Answer, Backend, Limits, OnProgress, Refusal
 from treeml.backends.planning import plan as planning
 from treeml.backends.planning.plan import Plan
+from treeml.backends.portfolio.accompany import accompanied, alone
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.spec import Method, Spec
 from treeml.measures import lower_dataset
 from treeml.measures.lower_dataset import Lowered
+from treeml.problem.tree import Node
 from treeml.solving.preference import preferred
 from treeml.solving.request import Request
 from treeml.solving.rows import discreet
@@ -62,6 +64,9 @@ class Chosen:
     lowered: Lowered
     method: Method | None = None
     has_company: bool = False  # may a second thread look for better trees beside it?
+
+    def run(self, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None) -> Answer:
+        return (accompanied if self.has_company else alone)(self.plan, limits, start, on_progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
