@@ -36,6 +36,7 @@ from treeml.problem.tree import Leaf
 from treeml.testing.coupled_contenders import Contender, contender, other_for, others
 from treeml.testing.coupled_problems import coupled_problem, odd_problem
 from treeml.testing.fuzz import BACKEND_SECONDS, ORACLE_SECONDS, Disagreement, differs, shrink, store
+from treeml.testing.planted_requirements import REACHES, planted_problem, refuted
 
 __all__ = ["coupled_problem", "disagreements", "main"]
 
@@ -54,7 +55,8 @@ WAYS = (
     ),
 )
 REFUSED, UNFINISHED = "refused", "not finished"
-ODD = 4  # one case in so many has odd magnitudes
+ODD = 4  # one case in so many has odd magnitudes,
+PLANTED = 5  # and after one in so many comes a problem with a planted tree
 STOPPED = frozenset({"no time", "little time", "little memory", "stopped"})  # ways that may end without a proof
 
 
@@ -170,6 +172,22 @@ def disagreements(
             tally[way.name] += found != REFUSED
             if found not in (None, REFUSED, UNFINISHED):
                 yield _shrunk(seed, problem, solver, way)
+        if seed % PLANTED == 0:
+            yield from _refutations(seed, (*solvers, *other_for(seed, among)), tally)
+
+
+def _refutations(seed: int, solvers: Sequence[Contender], tally: Counter[str]) -> Iterator[Disagreement]:
+    """Claims about a problem with a planted tree that the tree refutes."""
+    random = Random(seed)
+    problem, tree = planted_problem(random, random.choice(REACHES))
+    for solver in solvers:
+        limits = Limits(Deadline.after(BACKEND_SECONDS), threads=solver.threads, options=solver.options)
+        planned = plan(problem, solver.backend, limits.options)
+        tally[f"planted, {solver.name} {'taken' if isinstance(planned, Plan) else 'refused'}"] += 1
+        if isinstance(planned, Plan):
+            found = refuted(problem, tree, run(planned, limits))
+            if found is not None:
+                yield Disagreement(seed, solver.backend.name, f"{solver.name}, planted: {found}", problem)
 
 
 def _shrunk(seed: int, problem: Problem, solver: Contender, way: Way) -> Disagreement:
