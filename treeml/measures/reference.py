@@ -115,9 +115,10 @@ constants are equally good, the median and the quantile are the lowest of them t
 `quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
 `cluster_loss` adds up the losses of its columns, each with its own constant.
 
-With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or of
-all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
-weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
+With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or
+of all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times
+its weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. With
+`leaves simple_linear(x1, x2)`, the model of a leaf has one of these columns, the best for its rows. Models are
 computed in floating point, so a proof states a tolerance: ten digits of the squares around the mean. `native` and
 `oracle` take it, alone or with a price on leaves or tests. `then minimize leaves` breaks ties: `oracle` those of
 rounded values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the
