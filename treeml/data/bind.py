@@ -186,7 +186,7 @@ def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> Li
     values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
     target = (dataset.targets[:, 0] * float(dataset.target_scale)).astype(np.float64)
     weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
-    return LinearColumns.of(names, values, target, weight, float(model.ridge))
+    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple)
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:

@@ -410,7 +410,7 @@ def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> li
     wrong = []
     for number, leaf in enumerate(tree.leaves):
         line = fitted(columns, np.flatnonzero(outcome.leaf == number))
-        found = (leaf.prediction, *(slope for _, slope in leaf.slopes))
+        found = (leaf.prediction, *leaf.slopes_of(columns.names))
         if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
             wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong

@@ -296,5 +296,7 @@ def _linear_leaves(columns: LinearColumns, ends: Sequence[NDArray[np.intp]], cou
     for rows, count in zip(ends, counts, strict=True):
         line = fitted(columns, rows)
         slopes = tuple(zip(columns.names, line.slopes, strict=True))
+        if columns.is_simple:
+            slopes = tuple((name, slope) for name, slope in slopes if slope)
         leaves.append(TreeLeaf(line.intercept, count, exact=(Fraction(line.intercept),), slopes=slopes))
     return leaves
