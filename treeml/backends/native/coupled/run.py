@@ -22,7 +22,6 @@ from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
-from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import deepest
 from treeml.problem.tree import Node
@@ -202,8 +201,6 @@ class CoupledRun(NativeRun):
         """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
         from treeml.native.solver import Found  # imported here: start-up time
 
-        least = row_ends(task.values[0])[0] + int(task.objective.price)
-        lower = least if lower is None else max(lower, least)
         if task.most is not None:
             upper = task.most if upper is None else min(upper, task.most)
         begin = None
