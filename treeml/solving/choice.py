@@ -15,6 +15,7 @@ from treeml.backends.contract import Answer, Backend, Limits, OnProgress, Refusa
 from treeml.backends.planning import plan as planning
 from treeml.backends.planning.plan import Plan
 from treeml.backends.portfolio.accompany import accompanied, alone
+from treeml.backends.run import run
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.spec import Method, Spec
@@ -64,9 +65,12 @@ class Chosen:
     lowered: Lowered
     method: Method | None = None
     has_company: bool = False  # may a second thread look for better trees beside it?
+    races: bool = False  # is it compared with others? Then a stopped run gets no tree from elsewhere
 
     def run(self, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None) -> Answer:
-        return (accompanied if self.has_company else alone)(self.plan, limits, start, on_progress)
+        if self.has_company:
+            return accompanied(self.plan, limits, start, on_progress)
+        return (run if self.races else alone)(self.plan, limits, start, on_progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +102,8 @@ def plan(problems: Problems, request: Request) -> Chosen:
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
             planned = replace(candidate.outcome, reason=reason)
-            return Chosen(planned, candidate.lowered, candidate.method, not named and _may_have_company(request))
+            has_company = not named and _may_have_company(request)
+            return Chosen(planned, candidate.lowered, candidate.method, has_company, request.races)
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])

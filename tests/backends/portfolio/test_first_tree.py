@@ -114,3 +114,11 @@ def test_fewest_leaves_begin_with_a_tree_that_meets_the_requirement() -> None:
     company.is_enough = lambda: company.tree is not None
     improve_while(company)
     assert isinstance(company.tree, Split)
+
+
+def test_a_back_end_that_is_compared_gets_no_tree_from_elsewhere() -> None:
+    """A race is fair if what a back-end has not found is not in its row of the table."""
+    model = tml.Model.parse("predict y minimize errors require depth <= 2")
+    [record] = model.compare(table(60), ["maxsat"], within=0).records
+    assert record["measures"]["leaves"] == 1
+    assert NOTE_ON_FIRST not in str(record)

@@ -52,7 +52,7 @@ DIVIDING = (
     "best quotient so far, until no better one is possible"
 )
 COUNTING = (
-    "mcc and gmean are maximized by search over the counts: for intervals of false positives, the best tree along a "
+    "mcc and gmean are optimized by search over the counts: for intervals of false positives, the best tree along a "
     "line bounds them, and the interval is divided at its tree"
 )
 NARROWING = (
