@@ -221,3 +221,14 @@ def test_ctrl_c_while_another_start_is_grown_ends_the_run(monkeypatch: pytest.Mo
     assert len(grown) == 1
     assert result.stop is Stop.INTERRUPTED
     assert result.tree is not None
+
+
+def test_ctrl_c_while_the_first_start_is_grown_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(2)
+    x, y = random.integers(0, 2, (60, 5)), random.integers(0, 2, 60)
+    grow = CartBackend.solve
+    monkeypatch.setattr(CartBackend, "solve", lambda *given: replace(grow(*given), stop=Stop.INTERRUPTED))
+    result = tml.parse("minimize errors require depth <= 3 start from cart improve by subtrees").solve(x, y)
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+    assert result.verified
