@@ -85,7 +85,7 @@ def largest_gap(columns: Columns, said: Any) -> float:
     return max(gap_among((number,))(columns, said) for number in range(2))
 
 
-FAIR = 'predict y is 1\nmaximize accuracy\nrequire {}(group) <= {{bound}}\n'
+FAIR = "predict y is 1\nmaximize accuracy\nrequire {}(group) <= {{bound}}\n"
 TASKS = {
     "accuracy": Task("predict y\nmaximize accuracy\n", accuracy),
     "balance": Task("predict y\nmaximize balanced_accuracy\n", balanced),
@@ -116,16 +116,16 @@ def main(words: Sequence[str] | None = None) -> None:
 def line(options: argparse.Namespace, name: str, seed: int, columns: Columns, depth: int) -> None:
     task = TASKS[name]
     sides = [by_treeml(task, columns, depth, options)]
-    if options.peer:
-        sides.append(by_peer(name, columns, depth, options))
+    peer = by_peer(name, columns, depth, options) if options.peer else None
+    sides += [] if peer is None else [peer]
     shown, values = f"{name:12}{seed:>5}{depth:>6}", []
     for said, is_proved, seconds in sides:
         value = task.value(columns, said)
         is_within = task.gap is None or task.gap(columns, said) <= options.bound + 1e-9
         values.append(value if is_within else None)
         shown += f"{value:12.6f}{'*' if is_proved else ' '}{seconds:9.3f} s{'' if is_within else ' GAP'}"
-    if len(values) == 2:
-        shown += "   " + compared(*values)
+    if options.peer:
+        shown += "   " + (compared(*values) if peer else "theirs fails")
     print(shown, flush=True)
 
 
@@ -150,7 +150,8 @@ def by_treeml(task: Task, columns: Columns, depth: int, options: argparse.Namesp
     return said, result.status is tml.Status.OPTIMAL, seconds
 
 
-def by_peer(name: str, columns: Columns, depth: int, options: argparse.Namespace) -> tuple[Any, bool, float]:
+def by_peer(name: str, columns: Columns, depth: int, options: argparse.Namespace) -> tuple[Any, bool, float] | None:
+    """What the peer says; None if it ends with an error."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "rows.csv"
         with path.open("w", newline="", encoding="utf-8") as file:
@@ -158,7 +159,10 @@ def by_peer(name: str, columns: Columns, depth: int, options: argparse.Namespace
             writer.writerow(columns)
             writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))
         words = [options.peer, str(CHILD), str(path), name, str(options.bound), str(depth), str(int(options.within))]
-        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"odtlearn: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+        return None
     found = json.loads(done.stdout.strip().splitlines()[-1])
     return np.asarray(found["said"]), abs(found["gap"]) < 1e-6, found["seconds"]
 
