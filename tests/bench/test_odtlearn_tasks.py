@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.odtlearn_tasks import TASKS, by_treeml, compared, main, made
+from benchmarks.odtlearn_tasks import TASKS, by_treeml, compared, made, main
 from benchmarks.odtlearn_tasks import arguments as parsed
 
 
