@@ -263,7 +263,7 @@ def _mistake_costs(
 ) -> tuple[Whole, Fraction]:
     size = len(classes)
     if not spec.mistake_costs:
-        return np.ones((size, size), dtype=np.int64) - np.eye(size, dtype=np.int64), Fraction(1)
+        return 1 - np.eye(size, dtype=np.int64), Fraction(1)
     number = {label_text(label): code for code, label in enumerate(classes)}
     costs = [[Fraction(int(i != j)) for j in range(size)] for i in range(size)]
     for (predicted, real), cost in spec.mistake_costs.items():
