@@ -398,8 +398,9 @@ def matrices(random: Random) -> None:
     solver = MatrixSolver(values, labels, int(random.integers(1, 6)))
     found = solver.solve(number(random, 0, 4), float(random.choice([0.0, 1e-4, 1.0])))
     for node in found.nodes:
-        if node.column >= 0:
-            assert values[node.low, node.column] < values[node.high, node.column]
+        column, _, low, high = node[:4]
+        if column >= 0:
+            assert values[low, column] < values[high, column]
             assert min(node.yes, node.no) > 0
         else:
             assert 0 <= node.label < len(solver.size.labels)
