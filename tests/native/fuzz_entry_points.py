@@ -398,12 +398,12 @@ def matrices(random: Random) -> None:
     solver = MatrixSolver(values, labels, int(random.integers(1, 6)))
     found = solver.solve(number(random, 0, 4), float(random.choice([0.0, 1e-4, 1.0])))
     for node in found.nodes:
-        column, _, low, high = node[:4]
+        column, _, low, high, yes, no, label = node
         if column >= 0:
             assert values[low, column] < values[high, column]
-            assert min(node.yes, node.no) > 0
+            assert min(yes, no) > 0
         else:
-            assert 0 <= node.label < len(solver.size.labels)
+            assert 0 <= label < len(solver.size.labels)
 
 
 KINDS: dict[str, Callable[[Random], None]] = {
