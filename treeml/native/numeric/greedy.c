@@ -117,14 +117,17 @@ struct numeric_split numeric_separating_split (struct numeric_worker *worker, co
   return sweep.best;
 }
 
-/* Replaces the last splits by the best tree of depth two. */
+/* Replaces the last splits by the best tree of depth two, unless that costs too much. */
 static int end_exactly (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves,
                         struct numeric_tree *tree) {
   struct arena *arena = &worker->solver->arena;
   const struct numeric_part part = {.set = set, .column = -1};
   struct numeric_found found;
   struct numeric_tree below = {0};
-  numeric_depth_two (worker, &part, depth, leaves, NUMERIC_NONE, 0, &found);
+  const int64_t value = numeric_depth_two (worker, &part, depth, leaves, worker->spare, 0, &found).value;
+  if (worker->spare < NUMERIC_NONE && value >= worker->spare)
+    return 0;
+  worker->spare -= worker->spare < NUMERIC_NONE ? value : 0;
   const int fine = found.kind ? numeric_depth_two_tree (worker, &part, leaves, &found, &below)
                               : numeric_tree_add (arena, &below, -1, 0) >= 0;
   const int kept = fine && numeric_tree_append (arena, tree, &below) >= 0;

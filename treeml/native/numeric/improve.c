@@ -9,20 +9,22 @@
 #include "numeric/box_table.h"
 
 enum {
-  exact = 2,         /* levels at the bottom that are always solved */
-  deepest = 24,      /* trees that may be deeper are left alone */
-  patience = 16,     /* polls for a first exact search of a branch; doubled each time that is not enough */
-  most_patience = 8, /* how often it is doubled */
-  stale_moves = 12,  /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
-  least_share = 16,  /* the effort is divided by no more than this */
-  done = -2          /* the label of a split whose branch cannot be better */
+  exact = 2,          /* levels at the bottom that are always solved */
+  deepest = 24,       /* trees that may be deeper are left alone */
+  patience = 2,       /* polls for a first exact search of a branch; doubled each time that is not enough */
+  most_patience = 11, /* how often it is doubled */
+  stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
+  work_of_move = 1 << 13, /* in rows: counted for every move, so that small sets get few moves */
+  least_share = 16,       /* the effort is divided by no more than this */
+  done = -2               /* the label of a split whose branch cannot be better */
 };
 
 struct numeric_improvement {
   struct numeric_tree tree; /* the current one, as numeric_tree_finish leaves it */
   int64_t value, stale;
-  int64_t seen;  /* the value of the best tree when it was last looked at */
-  int64_t share; /* what the effort is divided by */
+  int64_t seen;           /* the value of the best tree when it was last looked at */
+  int64_t share;          /* what the effort is divided by */
+  int64_t polls, solving; /* of all moves, and of exact searches */
   uint64_t random;
   struct box_table table; /* the values of branches that were solved, and how often that took too long: `code` */
 };
@@ -174,6 +176,7 @@ static int solve_branch (struct numeric_worker *worker, struct branch *branch, s
                                     .path = depth ? &branch->path[depth - 1] : NULL};
   worker->allowance = most;
   const struct numeric_outcome outcome = numeric_search (worker, &branch->set, &task, tree, NULL);
+  worker->improvement->solving += most - worker->allowance;
   worker->allowance += left - most;
   const int paused = left > most && numeric_resume (solver), better = outcome.value < branch->value && tree->nodes;
   entry->final = !paused && !numeric_stopping (solver);
@@ -221,8 +224,10 @@ static struct numeric_split other_split (struct numeric_worker *worker, struct b
                                  .cut = moved_cut (worker, branch, split.column, (int32_t) split.cut)};
 }
 
-/* The branch with another split. `follows`: the splits below stay as they are, except for the last two levels. */
-static int resplit (struct numeric_worker *worker, struct branch *branch, int follows, struct numeric_tree *tree) {
+/* The branch with another split, unless that costs more than `most`. `follows`: the splits below stay as they are,
+   except for the last two levels. */
+static int resplit (struct numeric_worker *worker, struct branch *branch, int follows, int64_t most,
+                    struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   struct numeric_improvement *state = worker->improvement;
   const struct numeric_tree *old = &state->tree;
@@ -232,6 +237,7 @@ static int resplit (struct numeric_worker *worker, struct branch *branch, int fo
     return 0;
   const int64_t root = numeric_tree_add (&solver->arena, tree, split.column, (int32_t) split.cut);
   int fine = root >= 0;
+  worker->spare = most < NUMERIC_NONE && !solver->group ? most + 1 : NUMERIC_NONE;
   for (int s = 0; fine && s < 2; s++) {
     const int64_t below = tree->nodes, leaves = s ? branch->leaves / 2 : branch->leaves - branch->leaves / 2;
     const int64_t like = s ? old->no[branch->node] : old->yes[branch->node];
@@ -242,6 +248,7 @@ static int resplit (struct numeric_worker *worker, struct branch *branch, int fo
     numeric_set_release (solver, &part);
     *(s ? &tree->no[0] : &tree->yes[0]) = (int32_t) below;
   }
+  worker->spare = NUMERIC_NONE;
   return fine;
 }
 
@@ -267,15 +274,15 @@ static int is_open (struct numeric_worker *worker, struct branch *branch, const 
 static int make_branch (struct numeric_worker *worker, struct branch *branch, int forced, struct numeric_tree *tree) {
   struct numeric_improvement *state = worker->improvement;
   if (forced)
-    return resplit (worker, branch, 0, tree);
+    return resplit (worker, branch, 0, NUMERIC_NONE, tree);
   struct box entry = find_entry (state, branch);
   if (!is_open (worker, branch, &entry))
     return 0;
-  const int solvable =
-      branch->height <= exact + 2 && branch->height < worker->solver->depth && entry.code <= most_patience;
+  const int solvable = branch->height <= exact + 2 && branch->height < worker->solver->depth &&
+                       entry.code <= most_patience && 2 * state->solving <= worker->polls + state->polls;
   if (solvable && draw (state, branch->height == exact + 1 ? 2 : 5) == 0)
     return solve_branch (worker, branch, &entry, tree);
-  return resplit (worker, branch, draw (state, 2) == 0, tree);
+  return resplit (worker, branch, draw (state, 2) == 0, branch->value, tree);
 }
 
 /* Tries another branch. `forced`: keeps it whatever it costs. */
@@ -332,6 +339,7 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
       return;
     upper_splits (&state->tree, 0, solver->depth, draw (state, splits), &node);
     move (worker, all, node, stale);
+    numeric_spent (worker, work_of_move);
   }
 }
 
@@ -348,7 +356,9 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all, in
   if (before < state->seen && !restart (worker))
     return;
   worker->allowance = effort / state->share + 1;
+  state->polls -= worker->polls;
   descend (worker, all);
+  state->polls += worker->polls;
   worker->allowance = 0;
   numeric_resume (solver);
   state->seen = atomic_load (&solver->best_value);

@@ -247,6 +247,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
                      ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
                      : NULL;
   worker->slack = solver->options.slack;
+  worker->spare = NUMERIC_NONE;
   worker->climb = (struct numeric_climb) {.effort = solver->options.climb / 16 + 1};
   worker->quantile.up = solver->up;
   worker->quantile.down = solver->down;
@@ -416,7 +417,7 @@ static void climb_early (struct numeric_worker *worker, struct numeric_set *set)
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
-  numeric_improve (worker, set, solver->options.deepen);
+  numeric_improve (worker, set, worker->climb.effort);
   climb_early (worker, set);
   for (int64_t depth = 3; !numeric_stopping (solver) && !solver->decided; depth++) {
     const int64_t best = atomic_load (&solver->best_value);
@@ -436,7 +437,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
       raise_by_prices (solver, depth);
     } else
       try_greedy (worker, set, &tree, 0, &deeper);
-    numeric_improve (worker, set, solver->options.deepen);
+    numeric_improve (worker, set, worker->climb.effort);
     if (!numeric_stopping (solver))
       climb_early (worker, set);
   }
