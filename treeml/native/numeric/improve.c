@@ -14,16 +14,18 @@ enum {
   patience = 2,       /* polls for a first exact search of a branch; doubled each time that is not enough */
   most_patience = 11, /* how often it is doubled */
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
-  work_of_move = 1 << 13, /* in rows: counted for every move, so that small sets get few moves */
-  least_share = 16,       /* the effort is divided by no more than this */
-  done = -2               /* the label of a split whose branch cannot be better */
+  work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
+  first_effort = 64,      /* in polls; doubled every time */
+  most_effort = 1 << 24,
+  least_share = 16, /* the effort is divided by no more than this */
+  done = -2         /* the label of a split whose branch cannot be better */
 };
 
 struct numeric_improvement {
   struct numeric_tree tree; /* the current one, as numeric_tree_finish leaves it */
   int64_t value, stale;
   int64_t seen;           /* the value of the best tree when it was last looked at */
-  int64_t share;          /* what the effort is divided by */
+  int64_t effort, share;  /* polls for the next time, and what they are divided by */
   int64_t polls, solving; /* of all moves, and of exact searches */
   uint64_t random;
   struct box_table table; /* the values of branches that were solved, and how often that took too long: `code` */
@@ -44,8 +46,12 @@ int numeric_improvement_fits (const treeml_numeric *solver) {
 struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) {
   struct numeric_improvement *state = arena_allocate (&solver->arena, 1, sizeof *state);
   if (state)
-    *state = (struct numeric_improvement) {
-        .value = NUMERIC_NONE, .seen = NUMERIC_NONE, .share = 1, .random = 1, .table = {.arena = &solver->arena}};
+    *state = (struct numeric_improvement) {.value = NUMERIC_NONE,
+                                           .seen = NUMERIC_NONE,
+                                           .effort = first_effort,
+                                           .share = 1,
+                                           .random = 1,
+                                           .table = {.arena = &solver->arena}};
   return state;
 }
 
@@ -303,8 +309,10 @@ static void move (struct numeric_worker *worker, struct numeric_set *all, int64_
     if (value < state->value)
       state->stale = 0;
     if (value < NUMERIC_NONE && (value <= state->value || forced)) {
-      if (value < atomic_load (&solver->best_value))
+      if (value < atomic_load (&solver->best_value)) {
         numeric_offer (worker, &whole);
+        worker->statistics.replacements++;
+      }
       take (state, &whole, value);
     }
   }
@@ -343,7 +351,7 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
   }
 }
 
-void numeric_improve (struct numeric_worker *worker, struct numeric_set *all, int64_t effort) {
+void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
   treeml_numeric *solver = worker->solver;
   if (numeric_stopping (solver) || !numeric_improvement_fits (solver) || !solver->best.nodes)
     return;
@@ -355,12 +363,14 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all, in
   const int64_t before = atomic_load (&solver->best_value);
   if (before < state->seen && !restart (worker))
     return;
-  worker->allowance = effort / state->share + 1;
+  worker->allowance = state->effort / state->share + 1;
+  state->effort *= state->effort < most_effort ? 2 : 1;
   state->polls -= worker->polls;
   descend (worker, all);
   state->polls += worker->polls;
   worker->allowance = 0;
   numeric_resume (solver);
+  numeric_poll (worker); /* what follows has its whole effort before it */
   state->seen = atomic_load (&solver->best_value);
   if (state->seen < before)
     state->share = 1;

@@ -10,8 +10,8 @@ void numeric_improvement_destroy (treeml_numeric *, struct numeric_improvement *
 
 /* Whether there are upper splits to replace: the last two of a path are solved anyway. */
 int numeric_improvement_fits (const treeml_numeric *);
-/* Goes on with the best tree until the effort, in polls, is used up or the search stops; offers every better tree. If
-   the effort of last time brought none, it takes less. */
-void numeric_improve (struct numeric_worker *, struct numeric_set *all, int64_t effort);
+/* Goes on with the best tree for a while, twice as long as the last time, or until the search stops; offers every
+   better tree. If the last time brought none, it takes a smaller share of that. */
+void numeric_improve (struct numeric_worker *, struct numeric_set *all);
 
 #endif

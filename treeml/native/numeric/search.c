@@ -324,7 +324,7 @@ static void climb (struct numeric_node *node, struct numeric_worker *worker) {
 static void pause (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   int64_t *effort = &worker->climb.effort;
-  numeric_improve (worker, node->set, *effort);
+  numeric_improve (worker, node->set);
   node->upper = least (node->upper, atomic_load (&solver->best_value));
   climb (node, worker);
   *effort = least (greatest (2 * *effort, solver->options.climb), INT64_MAX / 4);

@@ -417,7 +417,7 @@ static void climb_early (struct numeric_worker *worker, struct numeric_set *set)
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
-  numeric_improve (worker, set, worker->climb.effort);
+  numeric_improve (worker, set);
   climb_early (worker, set);
   for (int64_t depth = 3; !numeric_stopping (solver) && !solver->decided; depth++) {
     const int64_t best = atomic_load (&solver->best_value);
@@ -437,7 +437,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
       raise_by_prices (solver, depth);
     } else
       try_greedy (worker, set, &tree, 0, &deeper);
-    numeric_improve (worker, set, worker->climb.effort);
+    numeric_improve (worker, set);
     if (!numeric_stopping (solver))
       climb_early (worker, set);
   }
