@@ -60,11 +60,15 @@ vscode:
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks
 
-# Every goal with every requirement on every back-end, against an oracle and each other; SEED=7 repeats a run. Faults
-# leave folders in build/found that show them again.
+# Every goal with every requirement on every back-end, against an oracle and each other; SEED=7 repeats a run. A quarter of
+# the time is for requirements that couple the leaves. Faults leave files in build/found that show them again.
 MINUTES ?= 10
+QUARTER = $(shell $(BIN)/python -c "print($(MINUTES) / 4)")
+REST = $(shell $(BIN)/python -c "print($(MINUTES) * 3 / 4)")
 fuzz: $(VENV)/.installed
-	$(BIN)/python -m treeml.testing.attack --minutes $(MINUTES) --into build/found $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m treeml.testing.coupled --minutes $(QUARTER) --into build/found $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m treeml.testing.attack --minutes $(REST) --into build/found \
+	  $(if $(SEED),--seed $(SEED))
 
 # The C code once more, with every warning an error and under AddressSanitizer and UBSan. Python itself is not built
 # for them, so the runtime is loaded first and leaks of the interpreter are not counted.

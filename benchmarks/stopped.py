@@ -8,7 +8,7 @@ process of its own, of the command line on a file or of one call in Python on a 
 - it has a tree if a rival has one, and one within a second per million cells where CART has one;
 - its tree is at least as good as CART's, as the best with one split, and as the best with two levels, each if that
   meets the requirements and is proved in the same time;
-- its bound holds for every tree that anybody found, and nobody has a tree if it says that there is none.
+- its bound holds for every tree that any run found, and if it says infeasible, no run has a tree.
 
 `--case N` repeats one case, `--patience 3` gives rivals three times the limit, `--keep DIR` keeps the files.
 """

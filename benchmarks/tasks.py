@@ -6,7 +6,8 @@ PYTHON is an interpreter with pystreed, and with scikit-survival for the sets th
 and times alone. All other sets are drawn from a fixed seed. Both sides get the same tests of 0 and 1. The values are
 computed here, from the leaf that each row reaches, by one definition for both, which is not TreeML's code. Times are
 seconds of the processor, ours those of the whole call from a table to a verified tree; very short ones are the fastest
-of several. `*` marks a proof. pystreed wants at least five rows per column in a linear leaf, so both do.
+of several. `*` marks a proof. pystreed wants at least five rows per column in a linear leaf, so both do; a simple
+linear leaf has one column.
 """
 
 from __future__ import annotations
@@ -198,6 +199,12 @@ def linear_leaf(columns: Columns, rows: Any) -> float:
     return float(rest @ rest)
 
 
+def simple_leaf(columns: Columns, rows: Any) -> float:
+    """The same with the one column that leaves least."""
+    every = [name for name in columns if name.startswith("u")]
+    return min(linear_leaf({"y": columns["y"], name: columns[name]}, rows) for name in every)
+
+
 def made_costs(rows: int, tests: int, seed: int) -> Columns:
     columns, random = some_tests(rows, tests, seed)
     truth = (columns["b0"] + columns["b1"] * columns["b2"] + (random.random(rows) < 0.15)) % 2
@@ -238,6 +245,12 @@ TASKS = {
         "predict y\nminimize squared_loss\nrequire depth <= {depth}\nrequire support >= {support}\n"
         "forbid split on {lines}\nleaves linear({lines})\n",
         linear_leaf,
+        made_lines,
+    ),
+    "simple": Task(
+        "predict y\nminimize squared_loss\nrequire depth <= {depth}\nrequire support >= 5\n"
+        "forbid split on {lines}\nleaves simple_linear({lines})\n",
+        simple_leaf,
         made_lines,
     ),
     "costs": Task(

@@ -47,9 +47,10 @@ def task_of(task, column, tests, depth, seconds):
         # Version 1.4.0 uses events as indices of a list, which booleans of newer versions of numpy cannot be.
         model._compute_baseline_cumulative_hazard_function = lambda events, times: inner(events.astype(int), times)
         return model, (ends,)
-    if task == "linear":
+    if task in ("linear", "simple"):
         lines = np.column_stack([column[name] for name in sorted(column) if name.startswith("u")])
-        return pystreed.STreeDPiecewiseLinearRegressor(cost_complexity=0.0, **limits), (column["y"], lines)
+        model = pystreed.STreeDPiecewiseLinearRegressor(simple=task == "simple", cost_complexity=0.0, **limits)
+        return model, (column["y"], lines)
     if task == "costs":
         costs = np.column_stack([column[name] for name in sorted(column) if name.startswith("cost_")])
         return pystreed.STreeDInstanceCostSensitiveClassifier(**limits), (costs,)

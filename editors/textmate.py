@@ -47,7 +47,7 @@ def textmate() -> dict[str, Any]:
             "captures": {"1": {"name": "keyword.control.treeml"}, "2": {"name": "variable.other.treeml"}},
         },
         {"name": "keyword.control.treeml", "match": rf"\b(?:{_any(verbs)})\b"},
-        # `leaves` opens a statement only before `linear`; elsewhere it is a measure.
+        # `leaves` opens a statement only before `linear` and `simple_linear`; elsewhere it is a measure.
         *({"name": "keyword.control.treeml", "match": rf"\b{regular[each]}"} for each in opening if each in regular),
         {
             "match": rf"(:)\s*({_any(sorted(TYPES))})\b",

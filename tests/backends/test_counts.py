@@ -98,6 +98,23 @@ def test_the_least_correlation_is_that_of_the_opposite_predictions() -> None:
     assert float(bounded.solve(data, backend="native").objective) > float(worst.objective)
 
 
+def test_the_least_mean_of_recalls_within_requirements_is_proved() -> None:
+    data = table(300, 5)
+    alone = tml.parse("predict y\nminimize gmean\nrequire depth <= 2").solve(data, backend="native")
+    assert alone.status is tml.Status.OPTIMAL
+    assert alone.objective == 0
+    text = 'predict y\nminimize gmean\nrequire depth <= 2\nrequire accuracy >= {}\nrequire recall("yes") >= 55%'
+    values = []
+    for share in (0.6, 0.64):
+        worst = tml.parse(text.format(share)).solve(data, backend="native")
+        assert worst.status is tml.Status.OPTIMAL
+        assert worst.verified
+        assert worst.statistics["intervals"] <= 40
+        values.append(worst.objective)
+    best = tml.parse(text.format(0.6).replace("minimize", "maximize")).solve(data, backend="native")
+    assert 0 < values[0] <= values[1] <= best.objective
+
+
 def test_requirements_are_met_and_refused_with_proof() -> None:
     data = table(120, 2)
     best = tml.parse("predict y\nmaximize gmean\nrequire depth <= 2").solve(data, backend="native")

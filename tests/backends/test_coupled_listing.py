@@ -16,7 +16,7 @@ from treeml.backends.native.listing import Slack, TreeListing
 from treeml.backends.native.listing_refusals import listing_refusals
 from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.problem import Bound, Problem
-from treeml.problem.terms import LeafErrors, Predicted, Sum
+from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving.verify import verify
 
@@ -41,7 +41,8 @@ class AnyLabel(Brute):
     """Every tree with every label of its leaves that the requirements on leaves allow."""
 
     def trees(self, rows: tuple[int, ...], depth: int) -> list[Node]:
-        found: list[Node] = [Leaf(label) for label in self.labels(list(rows))]
+        leaves = [Leaf(label) for label in self.labels(list(rows))]
+        found: list[Node] = list(leaves)
         seen = set()
         for test in self.tests if depth else ():
             yes = tuple(row for row in rows if self.problem.bits[test, row])
@@ -52,17 +53,9 @@ class AnyLabel(Brute):
                 continue
             seen.add(parted)
             for left, right in product(self.trees(yes, depth - 1), self.trees(no, depth - 1)):
-                if not isinstance(left, Leaf) or left != right:
+                if left != right or left not in leaves:
                     found.append(Split(test, left, right))
         return found
-
-    def labels(self, rows: list[int]) -> list[int]:
-        allowed = [0, 1]
-        for bound in self.problem.bounds:
-            term = bound.sum.parts[0][1]
-            if isinstance(term, LeafErrors):
-                allowed = [c for c in allowed if term.cost[rows, c].sum() * term.scale <= bound.limit]
-        return allowed
 
 
 @pytest.mark.parametrize("kind", ["classes", "costs", "two goals"])

@@ -11,13 +11,13 @@ import pytest
 
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import NO_LIMITS, Answer, BackendBase, Capabilities, Limits, Status, Stop
+from treeml.backends.contract import NO_LIMITS, Answer, BackendBase, Capabilities, Deadline, Limits, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import Routed, evaluate_goals
 from treeml.problem.problem import Goal, Problem
-from treeml.problem.quotient import quotient_of
+from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Depth, Leaves, Predicted, Ratio, Sum
 from treeml.problem.tree import Leaf
 from treeml.testing.fuzz import disagreement
@@ -239,3 +239,61 @@ def test_a_tolerance_leaves_the_quotient_unproved() -> None:
     assert (answer.status, answer.stop, answer.objective) == (Status.FEASIBLE, Stop.FINISHED, (Fraction(-2, 3),))
     assert answer.bound is not None
     assert answer.bound < Fraction(-2, 3)
+
+
+class StoppedNear(Additive):
+    """A search that is always stopped, with a bound only where the sum compares quotients with the least one."""
+
+    name = "stopped"
+
+    def __init__(self, quotient: Quotient, slack: int) -> None:
+        super().__init__()
+        self.quotient, self.slack = quotient, slack
+
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
+        answer = super().solve(problem, NO_LIMITS)
+        if answer.status is not Status.OPTIMAL:
+            return answer
+        (cost,) = (term.cost for _, term in problem.goals[0].sum.parts if isinstance(term, Predicted))
+        wanted = self.quotient.against(self.quotient.least).parts[0][1]
+        assert isinstance(wanted, Predicted)
+        is_least = np.array_equal(cost, wanted.cost)
+        below = answer.objective[0] - self.slack if is_least else None
+        proof = (Evidence("search bound"),) if is_least else ()
+        return replace(answer, status=Status.FEASIBLE, stop=Stop.TIME, bound=below, evidence=proof, trace=())
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_stopped_search_has_a_bound_from_the_least_quotient(seed: int) -> None:
+    """The kept time goes to the sum at the least quotient, whose bound holds for the quotients of all trees."""
+    problem = with_quotient(seed, ("Support",))
+    quotient = None if problem is None or len(problem.goals) != 1 else quotient_of(problem.goals[0])
+    if problem is None or quotient is None:
+        return
+    truth = OracleBackend().solve(problem)
+    if truth.status is not Status.OPTIMAL or truth.objective is None:
+        return
+    backend = StoppedNear(quotient, seed % 3)
+    planned = plan(problem, backend)
+    assert isinstance(planned, Plan)
+    answer = run(planned, Limits(Deadline.after(60)))
+    assert answer.bound is not None
+    assert quotient.value(quotient.least) <= answer.bound <= truth.objective[0]
+
+
+def test_stopped_f1_is_bounded_by_the_errors() -> None:
+    """Two rows are equal and of different classes, so no tree has fewer than one error."""
+    of_it = np.array([[own] for own in (0, 1, 0, 1)])
+    named = np.array([[0, 1]])
+    above = 2 * of_it * named
+    f1 = Ratio(single(Predicted(above)), single(Predicted(above + (of_it ^ named))))
+    problem = binary(["00", "01", "11", "11"], 2, (Goal(single(f1, -1)),), (bound(Depth(), "<=", 2, "depth"),))
+    quotient = quotient_of(problem.goals[0])
+    assert quotient is not None
+    backend = StoppedNear(quotient, 0)
+    planned = plan(problem, backend)
+    assert isinstance(planned, Plan)
+    answer = run(planned, Limits(Deadline.after(60)))
+    assert answer.status is Status.FEASIBLE
+    assert answer.bound is not None
+    assert answer.bound > -1

@@ -125,25 +125,37 @@ class Brute:
                     continue
                 seen.add(parted)
             for left, right in product(self.trees(yes, depth - 1), self.trees(no, depth - 1)):
-                if not self.alike(left, yes, right, no):
+                if not (self.alike(left, yes, right, no) and self.is_one_leaf(rows, left)):
                     found.append(Split(test, left, right))
         return found
+
+    def is_one_leaf(self, rows: tuple[int, ...], side: Node) -> bool:
+        """Whether the requirements on leaves allow one leaf instead of two that predict what this side does."""
+        return not self.problem.classes or self.leaf(rows) == side
 
     def leaf(self, rows: tuple[int, ...]) -> Leaf | None:
         """The leaf whose class is best for the goals, among those that the requirements on leaves allow."""
         if not self.problem.classes:
             return Leaf()
         here = list(rows)
-        allowed = [0, 1]
-        for bound in self.problem.bounds:
-            term = bound.sum.parts[0][1]
-            if isinstance(term, LeafErrors):
-                allowed = [c for c in allowed if term.cost[here, c].sum() * term.scale <= bound.limit]
+        allowed = self.labels(here)
         if not allowed:
             return None
         cost = {c: sum(t.cost[here, c].sum() for t in self.predicted()) for c in allowed}
         best = [c for c in allowed if cost[c] == min(cost.values())]
         return Leaf(best[-1 if self.style else 0])
+
+    def labels(self, rows: list[int]) -> list[int]:
+        """The classes that the requirements on leaves allow to a leaf."""
+        allowed = [0, 1]
+        for bound in self.problem.bounds:
+            term = bound.sum.parts[0][1]
+            if isinstance(term, LeafErrors):
+                allowed = [c for c in allowed if term.cost[rows, c].sum() * term.scale <= bound.limit]
+            elif isinstance(term, Purity):
+                weights = term.weight[rows].sum(axis=0)
+                allowed = allowed if weights.max() >= bound.limit * int(weights.sum()) else []
+        return allowed
 
     def predicted(self):
         return [term for _, term in self.problem.goals[0].sum.parts if isinstance(term, Predicted)]

@@ -80,3 +80,16 @@ def test_quiet_prints_one_line_unless_trees_are_asked_for(spec: str) -> None:
     assert "tree 0, value 0.235:" in shown
     assert "further values" not in shown
     assert "value  trees" not in shown
+
+
+def test_a_split_of_equal_leaves_may_be_the_only_tree_that_meets_a_requirement(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("a,class\n" + "0,n\n0,n\n0,y\n1,n\n1,n\n1,y\n", encoding="utf-8")
+    spec = tmp_path / "leaves.tml"
+    spec.write_text(
+        'data "rows.csv"\npredict class\nminimize errors\nrequire depth <= 2\n'
+        "require leaf_errors <= 1\nlist 10 trees\n",
+        encoding="utf-8",
+    )
+    done = run(str(spec))
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("1 tree, best value 2: every tree that meets the requirements")

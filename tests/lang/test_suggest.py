@@ -25,6 +25,8 @@ from treeml.lang.words import TYPES, UNITS, VERBS
         ("lambda", "k * leaves"),
         ("ccp_alpha", "k * leaves"),
         ("mae", "mean_absolute_error"),
+        ("mean_abs_error", "mean_absolute_error"),
+        ("f_score", "f1(...)"),
         ("rmse", "mse"),
         ("r2_score", "r2"),
         ("demographic_parity", "parity_gap"),

@@ -47,6 +47,39 @@ def divisions(table: dict[str, Any], rows: list[int], depth: int) -> list[list[l
     return found
 
 
+def simple_loss_of(table: dict[str, Any], rows: list[int], ridge: float, weight: Any) -> float:
+    """The same with one column, the better of the two."""
+    losses = []
+    for name in ("u", "v"):
+        own, target, share = table[name].astype(float), table["y"][rows], np.asarray(weight, dtype=float)[rows]
+        middle = np.average(own, weights=weight)
+        scaled = ((own - middle) / np.sqrt(np.average((own - middle) ** 2, weights=weight)))[rows]
+        scaled, rest = scaled - np.average(scaled, weights=share), target - np.average(target, weights=share)
+        both, price = share @ (scaled * rest), ridge * share.sum()
+        losses.append(share @ rest**2 - both**2 / (share @ scaled**2 + price))
+    return float(min(losses))
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_simple_models_have_one_column_per_leaf(backend: str, seed: int) -> None:
+    table, depth, ridge = rows_of(seed), seed % 3, (0.0, 0.1)[seed % 2]
+    weighted = seed >= 3
+    weight = table["w"] if weighted else np.ones(24)
+    every = divisions(table, list(range(24)), depth)
+    best = min(sum(simple_loss_of(table, rows, ridge, weight) for rows in leaves) for leaves in every)
+    text = TEXT.format(depth) + f"require support >= 4\nleaves simple_linear(u, v, ridge = {ridge})\n"
+    text += "weight by w" if weighted else "features all except w"
+    result = tml.parse(text).solve(table, backend=backend)
+    assert result.status is tml.Status.OPTIMAL
+    assert result.verified
+    assert float(result.objective) == pytest.approx(best, rel=1e-9)
+    assert all(len(leaf.slopes) == 1 for leaf in result.tree.leaves)
+    again = Tree.from_json(result.tree.to_json())
+    assert (again.predict(table) == result.tree.predict(table)).all()
+    assert "mse" in tml.parse(text + "\nreport measures, mse").solve(table, backend=backend).measures
+
+
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("backend", ["native", "oracle"])
 def test_the_best_tree_is_that_of_the_definition(backend: str, seed: int) -> None:

@@ -241,6 +241,22 @@ def test_tables_are_kept_between_solves() -> None:
     assert solver.solve([-300], [300], depth=3).statistics["tables"] == 0
 
 
+def test_a_table_is_passed_over_once_for_every_multiplier() -> None:
+    bits, values = fair_data()
+    found = Coupled(bits, values).solve([-40], [40], depth=2)
+    assert found.statistics["targets"] > 1
+    most_multipliers = 24  # beside those of the dual bound, each of which is evaluated once
+    assert found.statistics["passes"] <= found.statistics["evaluations"] + most_multipliers
+
+
+def test_statistics_have_their_names() -> None:
+    bits, values = fair_data()
+    found = Coupled(bits, values).solve([-200], [200], depth=2)
+    assert found.statistics["tests"] == len(bits)
+    assert found.statistics["rows"] > 0
+    assert found.statistics["solve_microseconds"] >= 0
+
+
 def test_bounds_from_elsewhere_and_a_start_tree() -> None:
     bits, values = fair_data()
     solver = Coupled(bits, values)

@@ -51,6 +51,7 @@ class Limited(World):
         rows = tuple(range(self.rows)) if rows is None else rows
         depth = self.depth if depth is None else depth
         found = [(cost + self.price, sums, 1, ("leaf", label)) for cost, sums, label in self.labels(rows)]
+        leaves = {each[3] for each in found}
         seen = set()
         for test in range(self.tests) if depth else ():
             yes = tuple(row for row in rows if self.bits[test, row])
@@ -67,7 +68,7 @@ class Limited(World):
             if self.column_cost is not None and column not in paid:
                 cost = int(self.column_cost[column] * self.count[list(rows)].sum())
             for one, other in product(*below):
-                if one[3][0] != "leaf" or one[3] != other[3]:
+                if one[3] != other[3] or one[3] not in leaves:  # two equal leaves are one leaf, if that is allowed
                     sums = tuple(a + b for a, b in zip(one[1], other[1], strict=True))
                     found.append((one[0] + other[0] + cost, sums, one[2] + other[2], (test, one[3], other[3])))
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from treeml.native.solver_input import Conditions, Lines
 WORLDS = ("plain", "ridge", "weighted", "dependent", "constant", "few rows", "far from zero", "weightless")
 
 
-def columns_of(kind: str, seed: int) -> LinearColumns:
+def columns_of(kind: str, seed: int, is_simple: bool = False) -> LinearColumns:
     random = np.random.default_rng(seed)
     rows = 3 if kind == "few rows" else 30
     values = random.normal(size=(rows, 4))
@@ -29,17 +30,18 @@ def columns_of(kind: str, seed: int) -> LinearColumns:
     if kind == "weightless":
         weight[:] = 0
     target = values @ np.array([1.0, -2.0, 0.5, 0.0]) + random.normal(size=rows)
-    return LinearColumns.of(("a", "b", "c", "d"), values, target, weight, 0.3 if kind == "ridge" else 0.0)
+    return LinearColumns.of(("a", "b", "c", "d"), values, target, weight, 0.3 if kind == "ridge" else 0.0, is_simple)
 
 
 def lines_of(columns: LinearColumns) -> Lines:
-    return Lines(columns.values / columns.spread, columns.target, columns.weight, columns.ridge)
+    return Lines(columns.values / columns.spread, columns.target, columns.weight, columns.ridge, columns.is_simple)
 
 
+@pytest.mark.parametrize("is_simple", [False, True])
 @pytest.mark.parametrize("kind", WORLDS)
 @pytest.mark.parametrize("seed", range(5))
-def test_one_leaf(kind: str, seed: int) -> None:
-    columns = columns_of(kind, seed)
+def test_one_leaf(kind: str, seed: int, is_simple: bool) -> None:
+    columns = columns_of(kind, seed, is_simple)
     rows = len(columns.target)
     found = Solver(np.zeros((1, rows), dtype=np.uint8), lines_of(columns)).solve(depth=0)
     squares = float(((columns.target - columns.target.mean()) ** 2).sum())
@@ -55,10 +57,26 @@ def least(bits: Any, columns: LinearColumns, rows: Any, depth: int, support: int
     return best
 
 
+@pytest.mark.parametrize("kind", WORLDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_a_simple_model_is_the_best_of_those_of_one_column(kind: str, seed: int) -> None:
+    simple = columns_of(kind, seed, True)
+    rows = np.arange(len(simple.target))
+    found = fitted(simple, rows)
+    alone = [
+        fitted(replace(simple, values=simple.values[:, [place]], spread=simple.spread[[place]], is_simple=False), rows)
+        for place in range(4)
+    ]
+    best = min(range(4), key=lambda place: alone[place].loss)
+    assert found.loss == pytest.approx(alone[best].loss, rel=1e-9, abs=1e-9)
+    assert sum(slope != 0 for slope in found.slopes) <= 1
+
+
+@pytest.mark.parametrize("is_simple", [False, True])
 @pytest.mark.parametrize("kind", ["plain", "ridge", "weighted", "dependent", "constant"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_least_squares_over_all_trees(kind: str, seed: int) -> None:
-    columns = columns_of(kind, seed + 10)
+def test_the_least_squares_over_all_trees(kind: str, seed: int, is_simple: bool) -> None:
+    columns = columns_of(kind, seed + 10, is_simple)
     bits = np.random.default_rng(seed).random((5, 30)) < 0.5
     for depth in (1, 2, 3):
         found = Solver(bits, lines_of(columns), Conditions()).solve(depth=depth, support=4)

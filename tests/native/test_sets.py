@@ -117,9 +117,13 @@ class World:
                 cost = int(self.column_cost[column] * self.count[list(rows)].sum())
             for left, right in product(*below):
                 alike = left[2][0] == right[2][0] == "leaf" and left[2] == right[2] and self.kind != "custom"
-                if not alike:
+                if not (alike and self.is_one_leaf(leaf, left[2])):
                     found.append((left[0] + right[0] + cost, left[1] + right[1], (test, left[2], right[2])))
         return found
+
+    def is_one_leaf(self, leaf, side) -> bool:
+        """Whether the requirements on leaves allow one leaf instead of two that predict what this side does."""
+        return self.kind != "classes" or (leaf is not None and leaf[1] == side[1])
 
     def wanted(self):
         return [each for each in self.trees() if not self.leaves or each[1] <= self.leaves]

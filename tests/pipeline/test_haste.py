@@ -13,9 +13,10 @@ import pytest
 import treeml as tml
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Status, Stop
+from treeml.backends.planning.plan import Plan
 from treeml.backends.portfolio.accompany import accompanied
 from treeml.problem.tree import Leaf, Split
-from treeml.solving import haste, pipeline
+from treeml.solving import choice, haste, pipeline
 from treeml.solving.options import RunOptions
 from treeml.system.clock import process_began
 
@@ -107,12 +108,13 @@ def test_a_search_that_ends_early_answers_with_the_better_tree(monkeypatch: pyte
     monkeypatch.setattr(haste, "FEWEST", 250)
     values, target = rows(4000)
 
-    def single_leaf(plan: object, limits: object, start: object = None, on_progress: object = None) -> Answer:
+    def single_leaf(plan: Plan, limits: Any, start: Any = None, on_progress: Any = None) -> Answer:
+        if plan.problem.rows < 4000:
+            return accompanied(plan, limits, start, on_progress)
         proof = (Evidence("row by row"),)
         return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0), bound=Fraction(0), evidence=proof)
 
-    monkeypatch.setattr(pipeline, "run", single_leaf)
-    monkeypatch.setattr(pipeline, "accompanied", single_leaf)
+    monkeypatch.setattr(choice, "accompanied", single_leaf)
     monkeypatch.setattr(haste, "is_pressed", lambda *_: False)
     monkeypatch.setattr(pipeline, "is_pressed", lambda *_: False)
     result = tml.parse("minimize errors require depth <= 2").solve(values, target, within=600)
@@ -130,11 +132,12 @@ def test_the_search_on_all_rows_goes_on_from_the_tree_of_a_sample(monkeypatch: p
     monkeypatch.setattr(haste, "FEWEST", 250)
     starts = []
 
-    def watched(plan: Any, limits: Any, start: Any, on_progress: Any) -> Answer:
-        starts.append(start)
+    def watched(plan: Plan, limits: Any, start: Any, on_progress: Any) -> Answer:
+        if plan.problem.rows == 4000:
+            starts.append(start)
         return accompanied(plan, limits, start, on_progress)
 
-    monkeypatch.setattr(pipeline, "accompanied", watched)
+    monkeypatch.setattr(choice, "accompanied", watched)
     values, target = rows(4000)
     result = tml.parse("minimize errors require depth <= 2 require support >= 5").solve(values, target, within=60)
     assert result.status is Status.OPTIMAL

@@ -356,3 +356,16 @@ def test_the_bound_of_goals_in_turn_is_that_of_the_last_goal() -> None:
     answer = lexicographic(one_goal)(problem, Limits(), None, None)
     assert answer.objective == (0, 4)
     assert (answer.bound, answer.bounded_goal) == (4, 1)
+
+
+@pytest.mark.parametrize("name", ["sat", "cpsat", "mip", "maxsat", "native"])
+@pytest.mark.parametrize("columns", [0, 1, 2])
+def test_the_fewest_leaves_of_a_small_table_need_no_limit_on_depth(name: str, columns: int) -> None:
+    """A limit on leaves that holds for every tree is dropped, and solvers still learn how deep trees are."""
+    table = [[(row >> column) & 1 for column in range(columns)] for row in range(4)]
+    problem = binary(table, 2, minimize(Leaves()), (bound(Leaves(), "<=", 4, "leaves"),))
+    planned = plan(problem, get(name))
+    assert isinstance(planned, Plan)
+    answer = run(planned, Limits(Deadline.after(60)))
+    assert answer.status is Status.OPTIMAL
+    assert answer.objective == (1,)

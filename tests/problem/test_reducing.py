@@ -11,12 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treeml as tml
 from treeml.problem import problem as problems
 from treeml.problem import terms
+from treeml.problem.answers import has_bits_in_time
 from treeml.problem.problem import Bound, Feature, Goal, Problem
-from treeml.problem.reduce import reduce
+from treeml.problem.reduce import reduce, row_groups
 from treeml.problem.terms import Largest, LeafErrors, Leaves, Loss, Monotone, Predicted, Purity, Sum, Term, Used
 from treeml.problem.tree import Leaf, Node, Split
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
 
 ONE = Fraction(1)
 
@@ -231,3 +235,38 @@ def test_small_shapes(shape: tuple[int, int]) -> None:
     smaller, _ = reduce(problem_of(np.zeros(shape, dtype=bool), np.zeros(shape[1], dtype=np.int64)))
     assert len(smaller.tests) == 0
     assert smaller.rows == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_rows_are_grouped_by_codes_as_by_answers(seed: int) -> None:
+    """Columns with many cuts are compared by their codes, so that no answers have to be made."""
+    random = np.random.default_rng(seed)
+    rows, levels = 40, int(random.integers(2, 150))
+    values = random.integers(0, levels, (2, rows))
+    table = {"a": values[0].tolist(), "b": values[1].tolist(), "c": random.choice(list("xyz"), rows).tolist()}
+    if seed % 3 == 0:
+        table["a"] = [None if number % 5 == 0 else value for number, value in enumerate(table["a"])]
+    text = "predict y column a : number, missing separate minimize errors require depth <= 2"
+    labels = random.choice(["no", "yes"], rows).tolist()
+    dataset, request = prepare(tml.Model.parse(text), {**table, "y": labels})
+    problem = lower(dataset, request).form(numeric=True).problem
+    fine = replace(problem)
+    assert "bits" not in vars(fine)
+    expected = np.unique(problem.bits.T, axis=0, return_inverse=True)[1].reshape(-1)
+    found = row_groups(fine)
+    pairs = set(zip(expected.tolist(), found.tolist(), strict=True))
+    assert len(pairs) == len(set(expected.tolist())) == len(set(found.tolist()))
+    by_codes, by_bits = reduce(fine, True, False)[0], reduce(problem, True, False)[0]
+    assert np.array_equal(by_codes.bits, by_bits.bits)
+    assert np.array_equal(by_codes.count, by_bits.count)
+
+
+def test_bits_are_made_in_time_or_not_at_all() -> None:
+    table = {"a": list(range(50)), "b": ["x", "y"] * 25, "y": ["no", "yes"] * 25}
+    dataset, request = prepare(tml.Model.parse("predict y minimize errors require depth <= 2"), table)
+    problem = lower(dataset, request).form(numeric=True).problem
+    late, soon = replace(problem), replace(problem)
+    assert not has_bits_in_time(late, lambda: True)
+    assert "bits" not in vars(late)
+    assert has_bits_in_time(soon, lambda: False)
+    assert np.array_equal(soon.bits, problem.bits)

@@ -194,6 +194,7 @@ class Option:
     high: float | None = None
     writes: bool = False  # names a file to write; a path given in the text of a spec is confined to the spec's folder
     of_goal: bool = False  # a value of the goal as the user wrote it; refused where a plan changes that goal
+    restricts: bool = False  # leaves out trees that the specification allows
 
 
 @dataclass(frozen=True, slots=True)

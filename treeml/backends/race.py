@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.backends import registry
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
 
 TASK = "treeml.backends.race:member"
 POLL = 0.1  # seconds between two checks of the clock
-GRACE = 1.0  # seconds after the deadline in which members may still return what they have
+GRACE = 0.5  # seconds after the deadline in which members may still return what they have,
+SHARE_OF_GRACE = 0.1  # or this share of the time that they had, if that is less
 
 
 class RaceBackend(BackendBase):
@@ -75,7 +76,7 @@ class RaceBackend(BackendBase):
         able, refused = _members(problem, options)
         if not able:
             yield from refused
-        elif _payload(problem) is None:
+        elif _payload((problem.goals, problem.bounds)) is None:
             yield Refusal(
                 "a function as a leaf cost",
                 "race copies the problem to other processes, and this function cannot be copied",
@@ -103,7 +104,7 @@ class _Member:
 
 def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member], list[Refusal]]:
     """The members that can solve the problem, and why the others cannot."""
-    from treeml.backends.planning.plan import Plan, plan  # imported here: start-up time
+    from treeml.backends.planning.plan import Plan, plans  # imported here: start-up time
 
     given = options.get("backends") or ()
     if given:
@@ -113,9 +114,7 @@ def _members(problem: Problem, options: Mapping[str, Any]) -> tuple[list[_Member
         named = [(name, {}) for name in registry.PREFERENCE if name in known]
     able: list[_Member] = []
     refused: list[Refusal] = []
-    for name, own in named:
-        backend = registry.get(name)
-        outcome = plan(problem, backend, own)
+    for backend, own, outcome in plans(problem, [(registry.get(name), own) for name, own in named]):
         if isinstance(outcome, Plan):
             able.append(_Member(backend, own))
         else:
@@ -144,6 +143,7 @@ class _Running:
         self.problem, self.members, self.limits = problem, members, limits
         self.start, self.on_progress = start, on_progress
         self.begun = monotonic()
+        self.end = limits.deadline.at + min(GRACE, SHARE_OF_GRACE * limits.deadline.left())
         self.arrived = threading.Event()  # set when a member has sent something
         self.tree: Node | None = None
         self.value: tuple[Fraction, ...] | None = None
@@ -174,7 +174,9 @@ class _Running:
         memory = None if self.limits.memory is None else self.limits.memory // len(self.members)
         for member in self.members:
             limits = replace(self.limits, threads=threads, memory=memory, options=member.options, deadline=Deadline())
-            given = (self.problem, member.backend.name, limits, self.limits.deadline.left(), self.start)
+            # Starting a process takes time, which counts: the member gets the time of day at which it has to end.
+            end = time() + self.limits.deadline.left()
+            given = (self.problem, member.backend.name, limits, end, self.start)
             children.append((member.backend.name, Child(TASK, pickle.dumps(given), memory, self.arrived)))
 
     def watch(self, children: Sequence[tuple[str, Child]], is_pressed: Callable[[], bool]) -> Answer:
@@ -193,7 +195,7 @@ class _Running:
                         self.notes.append(f"{name} dropped out: {child.end()}")
             if self.is_stopped or is_pressed():
                 return self.ended(Stop.INTERRUPTED)
-            if monotonic() > self.limits.deadline.at + GRACE:
+            if monotonic() > self.end:
                 return self.ended(Stop.TIME)
         return self.ended(Stop.FINISHED)
 
@@ -260,7 +262,7 @@ class _Running:
         return True
 
     def ended(self, stop: Stop) -> Answer:
-        """The answer if nobody has won: the best incumbent, with the best bound of the members that answered."""
+        """The answer if nobody has won: the best incumbent, with the best bound that a member answered or reported."""
         if stop is Stop.FINISHED:
             if not self.answers:
                 raise RuntimeError("every back-end of the race failed: " + "; ".join(self.notes))
@@ -271,6 +273,8 @@ class _Running:
             for answer in self.answers
             if answer.bound is not None and len(self.problem.goals) == 1 and answer.bounded_goal in (None, 0)
         ]
+        if self.bound is not None and self.evidence:  # of a member that was stopped before it answered
+            bounds.append((self.bound, self.evidence))
         status = Status.UNKNOWN if self.tree is None else Status.FEASIBLE
         common = Answer(status, stop, self.tree, self.value, trace=tuple(self.trace), notes=tuple(self.notes))
         if not bounds:
@@ -299,8 +303,8 @@ def member(given: tuple[Problem, str, Limits, float, Node | None], send: Send) -
     from treeml.backends.planning.plan import Plan, plan
     from treeml.backends.run import run
 
-    problem, name, limits, left, start = given
-    limits = replace(limits, deadline=Deadline.after(left))
+    problem, name, limits, end, start = given
+    limits = replace(limits, deadline=Deadline.after(end - time()))
 
     def on_progress(moment: Progress) -> None:
         send("progress", moment)

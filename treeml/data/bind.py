@@ -186,7 +186,7 @@ def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> Li
     values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
     target = (dataset.targets[:, 0] * float(dataset.target_scale)).astype(np.float64)
     weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
-    return LinearColumns.of(names, values, target, weight, float(model.ridge))
+    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple)
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
@@ -263,7 +263,7 @@ def _mistake_costs(
 ) -> tuple[Whole, Fraction]:
     size = len(classes)
     if not spec.mistake_costs:
-        return np.ones((size, size), dtype=np.int64) - np.eye(size, dtype=np.int64), Fraction(1)
+        return 1 - np.eye(size, dtype=np.int64), Fraction(1)
     number = {label_text(label): code for code, label in enumerate(classes)}
     costs = [[Fraction(int(i != j)) for j in range(size)] for i in range(size)]
     for (predicted, real), cost in spec.mistake_costs.items():

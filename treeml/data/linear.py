@@ -2,12 +2,13 @@
 
 A model has the least sum of weighted squares plus ridge * weight of the leaf * the sum of its squared slopes, where
 slopes are those of columns with mean 0 and variance 1 over all rows; the intercept is free. So models do not depend on
-the units of the columns, and a ridge means the same for small and large leaves. Everything is in floating point.
+the units of the columns, and a ridge means the same for small and large leaves. A simple model has a slope for one
+column only, the one with which its loss is least. Everything is in floating point.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,18 +27,26 @@ class LinearColumns:
     target: Floats
     weight: Floats
     ridge: float
+    is_simple: bool = False
 
     @classmethod
-    def of(cls, names: tuple[str, ...], values: Floats, target: Floats, weight: Floats, ridge: float) -> LinearColumns:
+    def of(
+        cls,
+        names: tuple[str, ...],
+        values: Floats,
+        target: Floats,
+        weight: Floats,
+        ridge: float,
+        is_simple: bool = False,
+    ) -> LinearColumns:
         middle = np.average(values, axis=0, weights=weight) if weight.any() else np.zeros(values.shape[1])
         centered = values - middle
         spread = np.sqrt(np.average(centered**2, axis=0, weights=weight)) if weight.any() else np.ones(values.shape[1])
-        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge)
+        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple)
 
     def at(self, rows: NDArray[Any]) -> LinearColumns:
-        return LinearColumns(
-            self.names, self.values[rows], self.spread, self.target[rows], self.weight[rows], self.ridge
-        )
+        parts = {name: getattr(self, name)[rows] for name in ("values", "target", "weight")}
+        return replace(self, **parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +70,30 @@ def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     root = np.sqrt(weight)
     left, right = root[:, None] * (values - middle), root * (target - mean)
     price = columns.ridge * total
-    if price:
+    if columns.is_simple:
+        slopes = _simple_slopes(left, right, price, total * middle**2)
+    elif price:
         slopes = np.linalg.solve(left.T @ left + price * np.eye(left.shape[1]), left.T @ right)
     else:
         slopes = np.linalg.lstsq(left, right, rcond=None)[0]
     rest = right - left @ slopes
     loss = float(rest @ rest) + price * float(slopes @ slopes)
     return LeafLine(mean - float(middle @ slopes), tuple((slopes / columns.spread).tolist()), loss)
+
+
+def _simple_slopes(left: Floats, right: Floats, price: float, means: Floats) -> Floats:
+    """The slope of the column that explains most, and 0 for the others.
+
+    A column that varies by no more than the rounding of its values is constant; `means` are the squares of its mean.
+    """
+    squares, both = (left**2).sum(axis=0), left.T @ right
+    varies = squares > (np.finfo(np.float64).eps * len(left)) ** 2 * (squares + means)
+    slopes = np.zeros(left.shape[1])
+    if varies.any():
+        explained = np.where(varies, both**2 / np.where(varies, squares + price, 1.0), -1.0)
+        chosen = int(np.argmax(explained))
+        slopes[chosen] = both[chosen] / (squares[chosen] + price)
+    return slopes
 
 
 def squares_around_mean(columns: LinearColumns) -> float:

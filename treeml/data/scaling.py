@@ -117,6 +117,13 @@ def whole_fractions(values: Iterable[Fraction]) -> tuple[list[int], Fraction]:
     return [number // common for number in whole], Fraction(common, denominator)
 
 
+def _decimals(value: float) -> int:
+    """How many digits the shortest decimal of a number has after the point, at least."""
+    text = repr(value)
+    part = text.partition(".")[2]
+    return 0 if "e" in text or part == "0" else len(part)
+
+
 def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
     """The fewest digits d such that every number is whole / 10**d; covers the common case without a Python loop.
 
@@ -126,14 +133,15 @@ def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
     if values.dtype.kind in "iub":
         return values.astype(np.int64), 0
     first = values[:_FIRST]
-    for digits in range(16):
-        power = 10.0**digits
-        with np.errstate(over="ignore"):
+    least = _decimals(float(values[0])) if len(values) and values.dtype == np.float64 else 0
+    with np.errstate(over="ignore"):
+        for digits in range(least, 16):
+            power = 10.0**digits
             if (np.rint(first * power) / power != first).any():  # a few values mostly show that digits are missing
                 continue
             scaled = np.rint(values * power) if digits else np.rint(values)
-        if scaled.size and np.abs(scaled).max() >= EXACT:
-            return None
-        if ((scaled / power if digits else scaled) == values).all():
-            return scaled.astype(np.int64), digits
+            if scaled.size and np.abs(scaled).max() >= EXACT:
+                return None
+            if ((scaled / power if digits else scaled) == values).all():
+                return scaled.astype(np.int64), digits
     return None

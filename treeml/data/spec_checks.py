@@ -343,7 +343,8 @@ def _empty_groups(dataset: Dataset, use: Use) -> Iterator[Diagnostic]:
         return
     for text, group in groups_of(dataset, name):
         for compared in MEASURES[use.measure].fairness:
-            if not dataset.weight.compress(group & compared_rows(dataset, compared)).any():
+            rows = group if compared == "all" else group & compared_rows(dataset, compared)
+            if not (rows if dataset.has_unit_weights else dataset.weight.compress(rows)).any():
                 title = f"`{use.measure}` cannot compare the group `{text}` of `{name}`"
                 fact = f"no row of it {_MEMBERS[compared]}"
                 helps = ("leave these rows out of the data, or join the group with another",)

@@ -224,6 +224,11 @@ class Dataset:
         return bool(self.facts["unit weights"])
 
     @property
+    def has_equal_weights(self) -> bool:
+        """Has every row the same weight?"""
+        return self.has_unit_weights or bool((self.weight == self.weight[:1]).all())
+
+    @property
     def given_rows(self) -> int:
         """The number of the user's rows."""
         return self.rows if self.count is None else int(self.count.sum())

@@ -1,4 +1,7 @@
-"""`leaves linear(x1, x2, ridge = 0.1)` -> the columns of the linear models that leaves hold, and their ridge."""
+"""`leaves linear(x1, x2, ridge = 0.1)` -> the columns of the linear models that leaves hold, and their ridge.
+
+`leaves simple_linear(x1, x2)` lets every leaf choose one of the columns.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,13 @@ def linear_leaves(statement: LeafModels, scope: Scope) -> LinearLeaves | None:
     called = statement.method
     name = called.name if isinstance(called, Call) else called.text
     span = (called.name_span if isinstance(called, Call) else called.span) or statement.span
-    if name != "linear":
+    if name not in ("linear", "simple_linear"):
         scope.findings.error(
             "N207",
             f"leaves cannot be `{name}`",
             (span, "not a model that leaves can hold"),
-            help="write `leaves linear`, `leaves linear(x1, x2)` or `leaves linear(ridge = 0.1)`",
+            help="write `leaves linear`, `leaves linear(x1, x2, ridge = 0.1)` or, with one column per leaf, "
+            "`leaves simple_linear`",
         )
         return None
     columns: dict[str, Span | None] = {}
@@ -36,12 +40,14 @@ def linear_leaves(statement: LeafModels, scope: Scope) -> LinearLeaves | None:
         else:
             scope.findings.error(
                 "N206",
-                "`linear` takes names of columns, each once, and `ridge`",
+                f"`{name}` takes names of columns, each once, and `ridge`",
                 (argument.span or statement.span, "is neither"),
-                help="write `leaves linear(x1, x2, ridge = 0.1)`",
+                help=f"write `leaves {name}(x1, x2, ridge = 0.1)`",
             )
             return None
-    return None if ridge is None else LinearLeaves(tuple(columns), ridge, tuple(columns.values()), statement.span)
+    if ridge is None:
+        return None
+    return LinearLeaves(tuple(columns), ridge, name == "simple_linear", tuple(columns.values()), statement.span)
 
 
 def _ridge(argument: Argument, scope: Scope) -> Fraction | None:

@@ -37,7 +37,7 @@ class TreemlLexer(RegexLexer):  # type: ignore[misc]
             (r"`(\\.|[^`\\\n])+`", Name.Variable),
             (rf"({'|'.join(_NAMING)})(\s+)({_NAME})\b", bygroups(Keyword, Whitespace, Name.Variable)),
             (r"(?<=\S[ \t])gain\b(?!\s+predict\b)", Name.Builtin),  # a measure, unless it opens a statement
-            (r"\bleaves\b(?!\s+linear\b)", Name.Builtin),  # and so is this
+            (r"\bleaves\b(?!\s+(?:simple_)?linear\b)", Name.Builtin),  # and so is this
             (words(VERBS, prefix=r"\b", suffix=r"\b"), Keyword),
             (rf"({_NAME})(\s*)(?=\()", bygroups(Name.Function, Whitespace)),
             (words(INNER_WORDS, prefix=r"\b", suffix=r"\b"), Keyword.Pseudo),

@@ -112,6 +112,7 @@ class LinearLeaves:
 
     columns: tuple[str, ...] = ()
     ridge: Fraction = Fraction(0)
+    is_simple: bool = False  # is each model one of a single column, the best for its leaf?
     column_spans: tuple[Span | None, ...] = field(default=(), compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -388,6 +388,8 @@ class Statements:
     def leaves(self, kind: str, *columns: str, ridge: Any = None) -> Self:
         """Let each leaf hold a model instead of a constant: "linear", of these columns, or of all that hold numbers.
 
+        "simple_linear": each leaf chooses the one column that is best for it.
+
         >>> model.minimize(tml.squared_loss).leaves("linear", "age", "income", ridge=0.1)
         """
         arguments = [Argument(column_name(column)) for column in columns]

@@ -291,7 +291,7 @@ def gap(use: Use, dataset: Dataset, features: Features) -> Sum:
         for text, group in groups:
             side = group & rows
             what = f"group `{text}` of `{name}`{where}"
-            sides.append((side, _nonzero(use, int(dataset.weight.compress(side).sum()), what)))
+            sides.append((side, _nonzero(use, _weight_in(dataset, side), what)))
         made: dict[tuple[int, int], Sum] = {}
         for one, other in permutations(range(len(sides)), 2):
             opposite = made.get((other, one))  # the same costs, subtracted
@@ -477,8 +477,12 @@ def _share(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray
 
 
 def _check_weights(use: Use, dataset: Dataset, factor: int = 1) -> None:
-    if added(dataset.weight) * factor >= SAFE:
+    if (dataset.rows if dataset.has_unit_weights else added(dataset.weight)) * factor >= SAFE:
         _too_large(use)
+
+
+def _weight_in(dataset: Dataset, rows: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(rows) if dataset.has_unit_weights else dataset.weight.compress(rows).sum())
 
 
 def _nonzero(use: Use, total: int, what: str) -> int:

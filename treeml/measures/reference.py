@@ -81,10 +81,10 @@ times all positives. As a goal, one of them alone is optimized by every back-end
 predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.
 
 `mcc("yes")` and `gmean` hold roots, so no sum of counts compares them, but both rise with the true positives and fall
-with the false positives. As a goal of their own they are maximized, and in requirements of their own bounded, by every
-back-end that bounds sums over the predictions, with proof: by [search over the counts](backends.md#the-plan). Their
-values are rounded down after 80 digits. `mcc` is minimized in the same way; `gmean` minimized, or one of them in a sum
-with others, is taken by `oracle` only. `gmean` of more than two classes is only reported.
+with the false positives. As a goal of their own they are maximized or minimized, and in requirements of their own
+bounded, by every back-end that bounds sums over the predictions, with proof: by [search over the
+counts](backends.md#the-plan). Their values are rounded down after 80 digits. A sum of one of them with others is taken
+by `oracle` only. `gmean` of more than two classes is only reported.
 
 `ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
 measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
@@ -115,9 +115,10 @@ constants are equally good, the median and the quantile are the lowest of them t
 `quantile_loss(q)` a row above the prediction costs q times its distance, a row below it 1 - q times.
 `cluster_loss` adds up the losses of its columns, each with its own constant.
 
-With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or of
-all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times its
-weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. Models are
+With `leaves linear(x1, x2, ridge = 0.1)`, each leaf holds a linear model of these columns instead of a constant, or
+of all columns of numbers if none is named. `squared_loss` then adds up the squares, plus, for every leaf, ridge times
+its weight times the sum of its squared slopes, where slopes are those of columns with variance 1, as in STreeD. With
+`leaves simple_linear(x1, x2)`, the model of a leaf has one of these columns, the best for its rows. Models are
 computed in floating point, so a proof states a tolerance: ten digits of the squares around the mean. `native` and
 `oracle` take it, alone or with a price on leaves or tests. `then minimize leaves` breaks ties: `oracle` those of
 rounded values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the

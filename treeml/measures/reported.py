@@ -206,7 +206,7 @@ def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcom
 def _mean_linear_loss(kind: str, level: Fraction, columns: LinearColumns, outcome: TreeOutcome) -> Fraction:
     """The same for linear leaves, in floating point; a ridge is no part of it."""
     leaves = outcome.tree.leaves
-    slopes = np.array([[slope for _, slope in leaf.slopes] for leaf in leaves])[outcome.leaf]
+    slopes = np.array([leaf.slopes_of(columns.names) for leaf in leaves])[outcome.leaf]
     predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] + (slopes * columns.values).sum(axis=1)
     over = columns.target - predicted
     if kind == "squared":

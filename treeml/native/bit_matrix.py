@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.native.border import BYTE_ARRAY, INT64_ARRAY
-from treeml.native.loader import STATISTIC, Signatures, declare
+from treeml.native.loader import STATISTIC, Signatures, declare, read_statistic_names
 from treeml.native.solver import PROGRESS
 from treeml.system.interrupt import listening
 
 MOST_DEPTH = 10
-BRIEF_DEPTH, BRIEF_CELLS = 3, 20_000  # up to these, a search takes about a millisecond
+BRIEF_DEPTH, BRIEF_PAIRS = 3, 1_000_000  # up to these, a search takes milliseconds
 _HEAD, _NODE = 6, 4  # numbers of an answer before its nodes, and for each of them
 _OPTIMAL = 1
 _NO_PROGRESS = PROGRESS()
@@ -46,7 +46,7 @@ class BitMatrixAnswer(NamedTuple):
 class BitMatrixSolver:
     """The tests and numbers of one problem; a leaf costs the squared distances of its rows from their mean."""
 
-    __slots__ = ("_handle", "_library", "cells")
+    __slots__ = ("_handle", "_library", "pairs")
 
     def __init__(self, cells: NDArray[np.uint8], targets: NDArray[np.int64]) -> None:
         """ValueError if a cell is neither 0 nor 1, or if a number is too large."""
@@ -59,7 +59,7 @@ class BitMatrixSolver:
             raise ValueError("there must be one number for every row")
         if self._library.matrix(self._handle, cells, rows, columns, targets):
             raise ValueError(self._library.message(self._handle).decode())
-        self.cells = rows * columns
+        self.pairs = rows * columns**2  # of tests, in every row
 
     def __del__(self) -> None:
         handle = getattr(self, "_handle", None)
@@ -75,7 +75,7 @@ class BitMatrixSolver:
         room = 2 ** (depth + 1) - 1
         answer, numbers = (c_int64 * (_HEAD + _NODE * room))(), (c_double * (1 + _statistics()))()
         call = (self._handle, depth, max(1, int(1e3 * seconds)), room, answer, numbers)
-        if depth <= BRIEF_DEPTH and self.cells <= BRIEF_CELLS:
+        if depth <= BRIEF_DEPTH and self.pairs <= BRIEF_PAIRS:
             code = self._library.best(*call)
         else:
             with listening() as interrupted:
@@ -114,15 +114,11 @@ _SIGNATURES: Signatures = {
 @cache
 def statistic_names() -> tuple[str, ...]:
     """The names of the statistics of a search."""
-    library, names = declare({"treeml_statistic": STATISTIC}), []
+    library = declare({"treeml_statistic": STATISTIC})
     handle = _functions().create()
-    for index in range(_statistics()):
-        name, value, text = c_char_p(), c_double(), c_char_p()
-        library.treeml_statistic(handle, index, name, value, text)
-        assert name.value is not None
-        names.append(name.value.decode())
+    names = read_statistic_names(_statistics, library.treeml_statistic, handle)
     _functions().destroy(handle)
-    return tuple(names)
+    return names
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 
 from treeml.native.border import INT64_ARRAY, in_range, whole
-from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
+from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options, read_statistic_names
 from treeml.native.solver import PROGRESS, NativeError
 from treeml.system.interrupt import listening
 
@@ -43,6 +43,7 @@ COMMON: Signatures = {
     "nodes": (COUNT, (HANDLE,)),
     "statistics": (ctypes.c_int32, ()),
     "statistic": STATISTIC,
+    "numbers": (ctypes.c_int, (HANDLE, HANDLE)),
     "kernel": (ctypes.c_char_p, (HANDLE,)),
 }
 
@@ -72,6 +73,7 @@ class CoupledHandle(ABC, Generic[Found]):
     """One data set that can be solved many times. A subclass gives the rows to C and reads the tree from it."""
 
     tree_parts: ClassVar[int]  # arrays that a flat tree consists of
+    statistic_names: ClassVar[tuple[str, ...]] = ()  # of the kernel, once they were read
 
     def __init__(self, functions: Functions, table: Options, rows: int) -> None:
         self._functions, self._table, self.rows = functions, table, rows
@@ -216,10 +218,9 @@ class CoupledHandle(ABC, Generic[Found]):
             raise raised
 
     def _statistics(self) -> dict[str, float]:
-        name, value, text = ctypes.c_char_p(), ctypes.c_double(), ctypes.c_char_p()
-        result, statistic = {}, self._functions["statistic"]
-        for index in range(self._functions["statistics"]()):
-            statistic(self._handle, index, name, value, text)
-            assert name.value is not None
-            result[name.value.decode()] = value.value
-        return result
+        own, native = type(self), self._functions
+        if not own.statistic_names:
+            own.statistic_names = read_statistic_names(native["statistics"], native["statistic"], self._handle)
+        values = (ctypes.c_double * len(own.statistic_names))()
+        native["numbers"](self._handle, values)
+        return dict(zip(own.statistic_names, values, strict=True))

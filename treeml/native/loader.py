@@ -70,3 +70,14 @@ def read_options(count: Any, describe: Any) -> Options:
         assert text.value is not None
         table[name.value.decode()] = (low.value, high.value, initial.value, text.value.decode())
     return table
+
+
+def read_statistic_names(count: Any, read: Any, handle: Any) -> tuple[str, ...]:
+    """The names of the statistics of a solver, from the two C functions that count and read them."""
+    names = []
+    for index in range(count()):
+        name, value, text = c_char_p(), c_double(), c_char_p()
+        read(handle, index, name, value, text)
+        assert name.value is not None
+        names.append(name.value.decode())
+    return tuple(names)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.native.border import FLOAT_ARRAY, INT64_ARRAY
-from treeml.native.loader import STATISTIC, Signatures, declare
+from treeml.native.loader import STATISTIC, Signatures, declare, read_statistic_names
 from treeml.system.interrupt import listening
 
 MOST_DEPTH = 6
@@ -128,15 +128,11 @@ _SIGNATURES: Signatures = {
 @cache
 def statistic_names() -> tuple[str, ...]:
     """The names of the statistics of a search."""
-    library, names = _functions(), []
+    library = _functions()
     handle = library.create()
-    for index in range(_statistics()):
-        name, value, text = c_char_p(), c_double(), c_char_p()
-        library.statistic(handle, index, name, value, text)
-        assert name.value is not None
-        names.append(name.value.decode())
+    names = read_statistic_names(library.statistics, library.statistic, handle)
     library.destroy(handle)
-    return tuple(names)
+    return names
 
 
 @cache

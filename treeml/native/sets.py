@@ -188,6 +188,8 @@ class TreeSets:
             raise ValueError("counts must be positive, and weights must not be negative")
         if model.kind == "classes" and cost is not None and rows and int(cost.min()) < 0:
             raise ValueError("costs of classes must not be negative")
+        if model.kind == "classes" and cost is not None and sum(cost.max(axis=1).tolist()) > 2**60:
+            raise OverflowError("the costs of the rows add up to more than 2^60")
         limit = None if model.limit is None else whole(model.limit[0], "limit", (rows, width))
         purity = None if model.purity is None else whole(model.purity[0], "purity", (rows, width))
         given.rows, given.tests, given.columns = rows, tests, columns

@@ -70,6 +70,7 @@ class Lines:
     target: Any
     weight: Any
     ridge: float  # times the weight of the leaf, for every squared slope
+    is_simple: bool = False  # has every model a slope for one column only?
 
 
 @dataclass(frozen=True, slots=True)

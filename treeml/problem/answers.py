@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treeml.problem.problem import Feature, Problem
 
+_AT_ONCE = 50_000_000  # answers that are written between two looks at the clock
+
 
 def answer_bits(problem: Problem) -> NDArray[np.bool_]:
     """tests x rows: does the row answer yes?"""
@@ -17,6 +20,30 @@ def answer_bits(problem: Problem) -> NDArray[np.bool_]:
     for feature in problem.features:
         _write_answers(problem, feature, bits[feature.first_test : feature.first_test + feature.tests])
     return bits
+
+
+def has_bits_in_time(problem: Problem, is_over: Callable[[], bool]) -> bool:
+    """Makes the bits of a problem, which it then keeps; False if the time is over before all of them are there.
+
+    With every cut of columns of numbers they may take many seconds.
+    """
+    if problem.given_bits is not None or "bits" in vars(problem):
+        return True
+    bits = np.empty((len(problem.tests), problem.rows), dtype=bool)
+    cuts = max(1, _AT_ONCE // max(1, problem.rows))
+    for feature in problem.features:
+        block = bits[feature.first_test : feature.first_test + feature.tests]
+        if not _has_every_cut(feature):
+            if is_over():
+                return False
+            _write_answers(problem, feature, block)
+            continue
+        for first in range(0, feature.tests, cuts):
+            if is_over():
+                return False
+            _write_cuts(feature, first, block[first : first + cuts])
+    vars(problem)["bits"] = bits
+    return True
 
 
 def feature_keys(problem: Problem, feature: Feature) -> NDArray[Any]:
@@ -37,12 +64,19 @@ def _has_every_cut(feature: Feature) -> bool:
     return feature.kind == "ordered" and not feature.has_missing and feature.tests == feature.levels - 1
 
 
+def _write_cuts(feature: Feature, first: int, block: NDArray[np.bool_]) -> None:
+    """Writes the answers to the cuts of an ordered feature, from the first one on."""
+    assert feature.codes is not None
+    cuts = np.arange(first, first + len(block), dtype=np.int32)
+    np.less_equal(feature.codes[None, :], cuts[:, None], out=block)
+
+
 def _write_answers(problem: Problem, feature: Feature, block: NDArray[np.bool_]) -> None:
     """Writes the answers to the tests of a feature, tests x rows."""
     codes = feature.codes
     assert codes is not None, "a feature without codes comes with its bits"
     if _has_every_cut(feature):
-        np.less_equal(codes[None, :], np.arange(feature.tests, dtype=np.int32)[:, None], out=block)
+        _write_cuts(feature, 0, block)
         return
     tests = problem.tests[feature.first_test : feature.first_test + feature.tests]
     missing = codes < 0 if feature.has_missing else None

@@ -2,7 +2,8 @@
 
 `mcc` and `gmean` rise with the true positives and fall with the false positives. A line `a * right - b * wrong <= most`
 that no tree exceeds bounds them: along a line, the square of `gmean` is a parabola with one greatest value, and `mcc`,
-where it is positive, is greatest at an end (the set of points with a smaller one is convex).
+where it is positive, is greatest at an end (the set of points with a smaller one is convex). To minimize a measure is
+to maximize minus the measure over the counts of the opposite predictions; minus `gmean` is also greatest at an end.
 """
 
 from __future__ import annotations
@@ -63,9 +64,12 @@ class PositiveCounts:
         return self.term.at(right, wrong)
 
     def turned(self) -> PositiveCounts | None:
-        """The counts of the opposite predictions: their mcc is minus that of the predictions; None for a gmean."""
+        """The counts of the opposite predictions, over which minus the measure rises and falls as the measure does.
+
+        None if the rows have other weights than the term says.
+        """
         ends = (self.term.positives / self.unit, self.term.negatives / self.unit)
-        if self.is_mean or ends != tuple(Fraction(row_ends(each)[1]) for each in (self.right, self.wrong)):
+        if ends != tuple(Fraction(row_ends(each)[1]) for each in (self.right, self.wrong)):
             return None
         right, wrong = (each.max(axis=1, keepdims=True) - each for each in (self.right, self.wrong))
         return replace(self, right=right, wrong=wrong, is_turned=True)
@@ -100,12 +104,13 @@ class PositiveCounts:
         corner = min((line.most_right(Fraction(high)) for line in lines), default=Fraction(self.most_right))
         known = [self.value(self._possible(corner), low)]
         for line in lines:
-            known.append(self._highest_gmean(line, low, high) if self.is_mean else self._highest_mcc(line, low, high))
+            known.append(self._at_its_top(line, low, high) if self.is_bent else self._at_an_end(line, low, high))
         return min(known)
 
     @property
-    def is_mean(self) -> bool:
-        return self.term.kind == "gmean"
+    def is_bent(self) -> bool:
+        """Is the value along a line a root of a parabola, rather than greatest at an end?"""
+        return self.term.kind == "gmean" and not self.is_turned
 
     def slope(self, low: int, high: int, lines: Iterable[CountLine]) -> tuple[int, int]:
         """The factors of a line that bounds the value well between `low` and `high`, the right ones first."""
@@ -113,10 +118,10 @@ class PositiveCounts:
             min([line.most_right(Fraction(end)) for line in lines] + [Fraction(self.most_right)]) for end in (low, high)
         ]
         first, last = map(self._possible, ends)
-        if self.is_mean or not lines:
+        if self.is_bent or not lines:
             middle, right = Fraction(low + high, 2), (first + last) / 2
             rest = self.term.negatives / self.unit - middle
-            steep = right / rest if self.is_mean and rest else self.term.positives / self.term.negatives
+            steep = right / rest if self.is_bent and rest else self.term.positives / self.term.negatives
         else:
             steep = (last - first) / (high - low) if high > low else Fraction(0)
         return _simple(steep)
@@ -124,7 +129,7 @@ class PositiveCounts:
     def _possible(self, right: Fraction) -> Fraction:
         return max(Fraction(0), min(right, Fraction(self.most_right)))
 
-    def _highest_gmean(self, line: CountLine, low: int, high: int) -> Fraction:
+    def _at_its_top(self, line: CountLine, low: int, high: int) -> Fraction:
         """(most + b * wrong) * (negatives - wrong) is greatest halfway between its zeros."""
         at = Fraction(low)
         if line.wrong:
@@ -135,13 +140,13 @@ class PositiveCounts:
         square = right * (self.term.negatives / self.unit - at)
         return _root_above(square * self.unit**2 / (self.term.positives * self.term.negatives))
 
-    def _highest_mcc(self, line: CountLine, low: int, high: int) -> Fraction:
-        """The greatest value is at an end of the line, if it is positive; beyond all true positives the value falls."""
+    def _at_an_end(self, line: CountLine, low: int, high: int) -> Fraction:
+        """The greatest value is at an end of the line (mcc: if it is positive); beyond all true positives it falls."""
         last = Fraction(high)
         if line.wrong:
             last = min(last, max(Fraction(low), Fraction(line.right * self.most_right - line.most) / line.wrong))
         values = [self.value(self._possible(line.most_right(end)), end) for end in (Fraction(low), last)]
-        return max(*values, Fraction(0))
+        return max(values) if self.term.kind == "gmean" else max(*values, Fraction(0))
 
     # -- requirements -----------------------------------------------------------------------
 
@@ -171,7 +176,7 @@ class PositiveCounts:
         assert first is not None
         assert last is not None
         right, wrong = _simple(Fraction(last - first, high - low))
-        if self.is_mean:
+        if self.is_bent:
             negatives = self.term.negatives / self.unit
             square = 4 * right * wrong * limit**2 * negatives * self.term.positives / self.unit
             least = isqrt(square.numerator // square.denominator) - wrong * negatives

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.problem.arrays import Bits, Rows, Whole
-from treeml.problem.magnitudes import added
+from treeml.problem.magnitudes import SAFE, added
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Sum
 from treeml.problem.tree import Leaf, Node, Split
@@ -50,11 +50,13 @@ class Routed:
         entries: Whole = cost.reshape(-1)[np.arange(0, classes * self.problem.rows, classes) + self.labels]
         return entries
 
-    def total_at_labels(self, cost: Whole) -> int:
-        """The exact sum of these entries, added up once for terms that share a matrix."""
+    def total_at_labels(self, cost: Whole, most: int) -> int:
+        """The exact sum of these entries, added up once for terms that share a matrix; none is larger than `most`."""
         known = self._totals.get(id(cost))
         if known is None:
-            known = self._totals[id(cost)] = cost, added(self.at_labels(cost))
+            entries = self.at_labels(cost)
+            total = int(entries.sum()) if most * len(entries) < SAFE else added(entries)
+            known = self._totals[id(cost)] = cost, total
         return known[1]
 
     @cached_property

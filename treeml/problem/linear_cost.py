@@ -38,7 +38,7 @@ class LinearCost(StoredCost):
     def to_json(self) -> dict[str, Any]:
         columns = self.columns
         arrays = {name: getattr(columns, name).tolist() for name in ("values", "spread", "target", "weight")}
-        return {"names": list(columns.names), **arrays, "ridge": columns.ridge}
+        return {"names": list(columns.names), **arrays, "ridge": columns.ridge, "is_simple": columns.is_simple}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> LinearCost:
@@ -46,4 +46,5 @@ class LinearCost(StoredCost):
             np.array(fields[name], dtype=np.float64) for name in ("values", "spread", "target", "weight")
         )
         values = values.reshape(len(target), len(fields["names"]))
-        return cls(LinearColumns(tuple(fields["names"]), values, spread, target, weight, fields["ridge"]))
+        names, ridge, is_simple = tuple(fields["names"]), fields["ridge"], fields.get("is_simple", False)
+        return cls(LinearColumns(names, values, spread, target, weight, ridge, is_simple))

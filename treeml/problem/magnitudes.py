@@ -12,12 +12,12 @@ FEW_VALUES = 64
 SAFE = 2**62  # sums below this size cannot overflow in numpy
 
 
-def row_ends(cost: Whole) -> tuple[int, int]:
-    """The least and the greatest sum of one entry of every row."""
+def row_ends(cost: Whole, most: int | None = None) -> tuple[int, int]:
+    """The least and the greatest sum of one entry of every row; `most`: their largest absolute value, if known."""
     if not cost.size:
         return 0, 0
     least, greatest = _ends_of_rows(cost)
-    if max(int(greatest.max()), -int(least.min())) * len(cost) < SAFE:
+    if (max(int(greatest.max()), -int(least.min())) if most is None else most) * len(cost) < SAFE:
         return int(least.sum()), int(greatest.sum())
     return added(least), added(greatest)
 

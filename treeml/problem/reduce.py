@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.problem.answers import feature_keys
 from treeml.problem.arrays import Bits, Whole
 from treeml.problem.problem import Feature, Goal, Problem
 from treeml.problem.terms import Composite, Sum, Term
@@ -32,17 +33,15 @@ def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Pro
     """Merge equal rows and tests; the lift turns a tree over the smaller problem into one over the original."""
     totals = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
     terms = [term for total in totals for term in total.terms()]
-    bits = problem.bits
     if rows and all(term.merges_rows for term in terms):
-        first, group = _groups(_packed(bits.T), np.zeros(problem.rows, dtype=np.int64))
+        first, group = _groups(_row_keys(problem), np.zeros(problem.rows, dtype=np.int64))
         if len(first) < problem.rows:
-            bits = np.ascontiguousarray(bits[:, first])
-            problem = _with_rows(problem, first, group, bits)
+            problem = _with_rows(problem, first, group)
     kept = np.arange(len(problem.tests))
     if tests:
-        kept = _kept_tests(problem, bits, terms)
+        kept = _kept_tests(problem, problem.bits, terms)
         if len(kept) < len(problem.tests):
-            problem = _with_tests(problem, bits, kept)
+            problem = _with_tests(problem, kept)
     original = kept.tolist()
 
     def lift(node: Node) -> Node:
@@ -55,7 +54,24 @@ def reduce(problem: Problem, rows: bool = True, tests: bool = True) -> tuple[Pro
 
 def row_groups(problem: Problem) -> NDArray[np.int64]:
     """For every row the number of the row that `reduce` makes of it, if it merges rows."""
-    return _groups(_packed(problem.bits.T), np.zeros(problem.rows, dtype=np.int64))[1]
+    return _groups(_row_keys(problem), np.zeros(problem.rows, dtype=np.int64))[1]
+
+
+def _row_keys(problem: Problem) -> NDArray[np.uint64]:
+    """A row of words for every row of the problem: equal if no test tells the two apart.
+
+    The answers to every cut of wide columns of numbers would fill gigabytes, where one code per column says the same.
+    """
+    has_bits = problem.given_bits is not None or "bits" in vars(problem)
+    if has_bits or len(problem.tests) <= 64 * len(problem.features):
+        return _packed(problem.bits.T)
+    asked = [feature for feature in problem.features if feature.tests]
+    keys = np.empty((problem.rows, len(asked)), dtype=np.uint64)
+    for place, feature in enumerate(asked):
+        found = feature_keys(problem, feature)
+        codes = found if found.dtype.kind in "iu" else np.unique(found, return_inverse=True)[1].reshape(-1)
+        keys[:, place] = codes.astype(np.int64).view(np.uint64)
+    return keys
 
 
 def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.int64]:
@@ -111,7 +127,8 @@ def _first_and_group(keys: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.
     return first[order], place[group.reshape(-1)]
 
 
-def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int64], bits: Bits) -> Problem:
+def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int64]) -> Problem:
+    has_bits = problem.given_bits is not None or "bits" in vars(problem)
     order = np.argsort(group, kind="stable")
     starts = np.searchsorted(group[order], np.arange(len(first)))
 
@@ -138,11 +155,11 @@ def _with_rows(problem: Problem, first: NDArray[np.int64], group: NDArray[np.int
         count=added(problem.count),
         goals=tuple(Goal(merged_sum(goal.sum), goal.negated, goal.text) for goal in problem.goals),
         bounds=tuple(replace(bound, sum=merged_sum(bound.sum)) for bound in problem.bounds),
-        given_bits=bits,
+        given_bits=np.ascontiguousarray(problem.bits[:, first]) if has_bits else None,
     )
 
 
-def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Problem:
+def _with_tests(problem: Problem, kept: NDArray[np.int64]) -> Problem:
     """The problem with these tests only; features keep their numbers, codes and levels."""
     starts = [feature.first_test for feature in problem.features]
     begins = np.searchsorted(kept, [*starts, len(problem.tests)]).tolist()
@@ -154,5 +171,5 @@ def _with_tests(problem: Problem, bits: Bits, kept: NDArray[np.int64]) -> Proble
         problem,
         features=tuple(features),
         tests=tuple([problem.tests[test] for test in kept.tolist()]),
-        given_bits=np.ascontiguousarray(bits[kept]),
+        given_bits=np.ascontiguousarray(problem.bits[kept]),
     )

@@ -11,14 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from treeml.backends import registry
-from treeml.backends.contract import Backend, Refusal
+from treeml.backends.contract import Answer, Backend, Limits, OnProgress, Refusal
 from treeml.backends.planning import plan as planning
 from treeml.backends.planning.plan import Plan
+from treeml.backends.portfolio.accompany import accompanied, alone
+from treeml.backends.run import run
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.spec import Method, Spec
 from treeml.measures import lower_dataset
 from treeml.measures.lower_dataset import Lowered
+from treeml.problem.tree import Node
 from treeml.solving.preference import preferred
 from treeml.solving.request import Request
 from treeml.solving.rows import discreet
@@ -62,6 +65,12 @@ class Chosen:
     lowered: Lowered
     method: Method | None = None
     has_company: bool = False  # may a second thread look for better trees beside it?
+    races: bool = False  # is it compared with others? Then a stopped run gets no tree from elsewhere
+
+    def run(self, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None) -> Answer:
+        if self.has_company:
+            return accompanied(self.plan, limits, start, on_progress)
+        return (run if self.races else alone)(self.plan, limits, start, on_progress)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +102,8 @@ def plan(problems: Problems, request: Request) -> Chosen:
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
             planned = replace(candidate.outcome, reason=reason)
-            return Chosen(planned, candidate.lowered, candidate.method, not named and _may_have_company(request))
+            has_company = not named and _may_have_company(request)
+            return Chosen(planned, candidate.lowered, candidate.method, has_company, request.races)
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])

@@ -100,24 +100,24 @@ def _raised(data: NDArray[np.float64], found: MatrixAnswer, number: int) -> Expr
 def _counted(root: ExpressNode, data: NDArray[np.float64], y: NDArray[Any], labels: list[int]) -> CountedTree:
     """How many rows of every class reach each leaf: counted in the matrix as it was given, not taken from C."""
     ends: list[int] = []  # the class of every leaf
-
-    def reached(node: ExpressNode) -> tuple[Any, int]:
-        """The leaf that each row would reach from here, and the depth."""
-        if isinstance(node, ExpressLeaf):
-            ends.append(node.label)
-            return len(ends) - 1, 0
-        numbers = data[:, node.column]
-        yes, left = reached(node.yes)
-        no, right = reached(node.no)
-        return np.where(numbers == 1.0 if node.cut is None else numbers <= node.cut, yes, no), 1 + max(left, right)
-
     classes = len(labels)
     actual = y if labels[0] == 0 and labels[-1] == classes - 1 else np.searchsorted(np.array(labels), y)
-    leaf, depth = reached(root)
+    leaf, depth = _reached(root, data, ends)
     counts = np.bincount(leaf * classes + actual, minlength=len(ends) * classes).tolist()
     cells = [counts[place : place + classes] for place in range(0, len(counts), classes)]
     right = sum([row[label] for row, label in zip(cells, ends, strict=True)])
     return CountedTree(root, cells, len(y) - right, depth)
+
+
+def _reached(node: ExpressNode, data: NDArray[np.float64], ends: list[int]) -> tuple[Any, int]:
+    """The leaf that each row would reach from here, and the depth; the classes of the leaves are added to `ends`."""
+    if isinstance(node, ExpressLeaf):
+        ends.append(node.label)
+        return len(ends) - 1, 0
+    yes, left = _reached(node.yes, data, ends)
+    no, right = _reached(node.no, data, ends)
+    numbers = data[:, node.column]
+    return np.where(numbers == 1.0 if node.cut is None else numbers <= node.cut, yes, no), 1 + max(left, right)
 
 
 def _wrong(counted: CountedTree, found: MatrixAnswer, task: ExpressTask) -> list[str]:

@@ -14,6 +14,7 @@ from treeml.backends.claims import Evidence, Proof
 from treeml.data.read import array_names, truth_levels
 from treeml.data.scaling import shortest_decimals
 from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, BitMatrixSolver, statistic_names
+from treeml.problem.magnitudes import common_divisor
 from treeml.problem.precision import CLOSE, smallest_difference
 from treeml.problem.terms import Loss, Sum
 from treeml.solving.express_result import ExpressAnswer, late_result, named_statistics, time_for_search
@@ -23,6 +24,7 @@ from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest
 from treeml.trees.tree import Tree
 
 MOST_CELLS = 5_000_000  # rows times columns
+ONE = Fraction(1)
 MOST_SQUARES = 2.0**52  # sums of squares below this are exact in floating point, and so are those of the numbers
 _KERNEL = "native, binary kernel"
 _REMARK = "the binary kernel runs: the columns are yes-or-no tests already"
@@ -81,11 +83,18 @@ def _numbers(y: NDArray[Any]) -> Numbers | None:
     """None if the numbers are not known exactly, or too large."""
     if y.dtype != np.float64 and (y.dtype.kind not in "iu" or y.dtype == np.uint64):
         return None
+    if y.dtype == np.float64:
+        with np.errstate(over="ignore", invalid="ignore"):
+            squares = float(y @ y)
+        if squares < MOST_SQUARES:  # so that every number fits in 64 bits
+            whole = y.astype(np.int64)
+            if (whole == y).all():  # the usual case
+                return Numbers(whole, y, int(squares), ONE)
     exact = shortest_decimals(y)
     if exact is None:
         return None
     whole, digits = exact
-    common = (int(np.gcd.reduce(whole)) or 1) if digits else 1
+    common = common_divisor(whole) if digits else 1
     whole = whole // common if common > 1 else whole
     floats = whole.astype(np.float64)
     squares = float(floats @ floats)
@@ -105,32 +114,39 @@ def _cells(data: NDArray[Any]) -> NDArray[np.uint8] | None:
 
 def _summed(found: BitMatrixAnswer, cells: NDArray[np.uint8], numbers: Numbers) -> SummedTree:
     """The rows and sums of each leaf: counted in the matrix as it was given, not taken from C."""
-    ends = 0
-    repeats = False
-
-    def reached(number: int) -> tuple[Any, Any, int]:
-        """The leaf that each row would reach from here, the questions from here on, and the depth."""
-        nonlocal ends, repeats
-        column = found.column[number]
-        if column < 0:
-            ends += 1
-            return ends - 1, None, 0
-        yes, asked, left = reached(found.yes[number])
-        no, others, right = reached(found.no[number])
-        if asked is not None and asked == others:
-            repeats = True
-        return np.where(cells[:, column], yes, no), (column, asked, others), 1 + max(left, right)
-
-    leaf, _, depth = reached(0)
+    routing = _Routing(found, cells.view(np.bool_))
+    leaf, _, depth = routing.reached(0)
     if not depth:
         leaf = np.zeros(len(cells), dtype=np.intp)
-    rows = np.bincount(leaf, minlength=ends).tolist()
-    sums = list(map(int, np.bincount(leaf, weights=numbers.floats, minlength=ends).tolist()))
+    rows = np.bincount(leaf, minlength=routing.ends).tolist()
+    sums = list(map(int, np.bincount(leaf, weights=numbers.floats, minlength=routing.ends).tolist()))
     saved, below = 0, 1  # what the means of the leaves save of the squares, as a quotient
     for total, count in zip(sums, rows, strict=True):
         if count:
             saved, below = saved * count + total * total * below, below * count
-    return SummedTree(rows, sums, depth, (numbers.squares * below - saved, below), repeats)
+    return SummedTree(rows, sums, depth, (numbers.squares * below - saved, below), routing.repeats)
+
+
+class _Routing:
+    """Sends all rows down a tree, and counts its leaves."""
+
+    __slots__ = ("ends", "found", "is_yes", "repeats")
+
+    def __init__(self, found: BitMatrixAnswer, is_yes: NDArray[np.bool_]) -> None:
+        self.found, self.is_yes = found, is_yes
+        self.ends, self.repeats = 0, False
+
+    def reached(self, number: int) -> tuple[Any, Any, int]:
+        """The leaf that each row would reach from here, the questions from here on, and the depth."""
+        column = self.found.column[number]
+        if column < 0:
+            self.ends += 1
+            return self.ends - 1, None, 0
+        yes, asked, left = self.reached(self.found.yes[number])
+        no, others, right = self.reached(self.found.no[number])
+        if asked is not None and asked == others:
+            self.repeats = True
+        return np.where(self.is_yes[:, column], yes, no), (column, asked, others), 1 + max(left, right)
 
 
 def _is_close(summed: SummedTree, found: BitMatrixAnswer) -> bool:

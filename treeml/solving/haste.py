@@ -15,8 +15,6 @@ from time import monotonic
 import numpy as np
 
 from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
-from treeml.backends.portfolio.accompany import accompanied
-from treeml.backends.run import run
 from treeml.data.table import Dataset, take_column, take_rows
 from treeml.lang.diagnostic import BackendError, DataError
 from treeml.measures.cuts import ranks
@@ -114,8 +112,7 @@ def best_of_samples(
         end = min(limits.deadline.at, deadline)
         # The first sample has a moment even if reading took all the time: a late tree is better than none.
         part = Deadline(end if best else max(started + (end - started) / 2, monotonic() + _LEAST))
-        runs = accompanied if chosen.has_company else run
-        answer = runs(chosen.plan, replace(limits, deadline=part), None, _without_bounds(on_progress))
+        answer = chosen.run(replace(limits, deadline=part), None, _without_bounds(on_progress))
         if answer.tree is not None:
             found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), size, verified)
             best = found if best is None or (found is not None and _is_better(found, best)) else best

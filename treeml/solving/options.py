@@ -32,6 +32,7 @@ class RunOptions:
     write_model: Path | None = None  # write the solver's own model to this file
     proof: Path | None = None  # write the proof that no tree exists to this file
     cluster: str | None = None  # the address of a Dask scheduler: the search is spread over its workers
+    races: bool = False  # the back-end is compared with others, so a stopped run gets no tree from elsewhere
     begun: float | None = None  # when the time began to run, on the monotonic clock; None: when the run begins
 
 

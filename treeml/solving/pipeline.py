@@ -24,8 +24,6 @@ from typing import Any
 
 from treeml.backends.continuation import continued
 from treeml.backends.contract import Answer, OnProgress, Status, Stop
-from treeml.backends.portfolio.accompany import accompanied
-from treeml.backends.run import run
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError
@@ -149,8 +147,7 @@ def solve_dataset(
         if known is not None and chosen.plan.backend.can.proves:
             answer = continued(chosen.plan, patient, known, on_progress)
         else:
-            runs = accompanied if chosen.has_company else run
-            answer = runs(chosen.plan, patient, start if known is None else known.tree, on_progress)
+            answer = chosen.run(patient, start if known is None else known.tree, on_progress)
     if explains and answer.status is Status.INFEASIBLE and not answer.conflict:
         answer = replace(answer, conflict=smallest_conflict(chosen, limits, SECONDS_TO_EXPLAIN))
     answer = _with_notes_on_files(answer, request, files)

@@ -33,6 +33,7 @@ class Request:
     reading: ReadingLimits = UNLIMITED  # for every file that is read
     is_data_given: bool = False  # otherwise the rows come from the file that the spec names
     cluster: str | None = None  # the address of a Dask scheduler
+    races: bool = False  # a stopped run of a back-end that was named gets no tree from elsewhere
 
     def deadline(self, begun: float) -> float:
         """The time of the monotonic clock at which a run that began then is over."""
@@ -100,6 +101,7 @@ def make_request(
         reading.tightened(memory, spec.within, begun),
         is_data_given,
         options.cluster,
+        options.races,
     )
 
 

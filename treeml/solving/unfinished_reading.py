@@ -14,8 +14,6 @@ from time import monotonic
 from typing import Any
 
 from treeml.backends.contract import Answer, Deadline, Status, Stop
-from treeml.backends.portfolio.accompany import accompanied
-from treeml.backends.run import run
 from treeml.data.limits import ReadingLimits
 from treeml.data.table import Dataset, Table
 from treeml.lang.diagnostic import DataError, InfeasibleError
@@ -76,7 +74,7 @@ def _solved(dataset: Dataset, request: Request, name: str, begun: float, verifie
     built = monotonic()
     limits = request.limits(begun, chosen.method)
     limits = replace(limits, deadline=Deadline(max(limits.deadline.at, built + LEAST)))
-    answer = (accompanied if chosen.has_company else run)(chosen.plan, limits, None, None)
+    answer = chosen.run(limits)
     if answer.tree is None:
         return None
     note = (

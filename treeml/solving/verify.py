@@ -38,6 +38,7 @@ MEANS = {
     "cluster_loss": "mean cluster_loss",
 }
 SHAPE = ("depth", "leaves", "support")
+USES = {name: Use(name) for name in (*SHAPE, *STANDARD["classes"])}
 SHAPE_GOALS = frozenset({*SHAPE, "splits", "test_cost", "features_used"})  # goals that do not depend on predictions
 
 
@@ -232,7 +233,7 @@ def _measures(
     measures: dict[str, Fraction] = {}
     decides = is_policy(dataset.spec)
     for name in (*(() if decides else STANDARD[tree.task]), *SHAPE):
-        use = Use(name)
+        use = USES[name]
         if use not in values:
             if name == "error_rate":
                 values[use] = measures["errors"] / _total_weight(dataset)
@@ -361,28 +362,27 @@ def _wrong_columns(tree: Tree, dataset: Dataset) -> list[str]:
 
 def _wrong_branches(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
     """Nodes with one branch for each level whose last branch holds rows of several levels."""
+    if "branch" not in [node.test.kind for node in tree.nodes() if isinstance(node, Branch)]:
+        return []
     wrong: list[str] = []
-    leaf = 0
-
-    def visit(node: Node) -> None:
-        nonlocal leaf
-        if not isinstance(node, Branch):
-            leaf += 1
-            return
-        *branches, rest = sides(node)
-        for side in branches:
-            visit(side)
-        first = leaf
-        visit(rest)
-        found = fan(node)
-        if found is not None:
-            values = dataset.column(found.column).values[(outcome.leaf >= first) & (outcome.leaf < leaf)]
-            if (values != values[:1]).any():
-                wrong.append(f"the tree splits `{found.column}` by branches, and one of them holds several levels")
-
-    if "branch" in [node.test.kind for node in tree.nodes() if isinstance(node, Branch)]:
-        visit(tree.root)
+    _leaves_below(tree.root, 0, dataset, outcome, wrong)
     return wrong
+
+
+def _leaves_below(node: Node, first: int, dataset: Dataset, outcome: TreeOutcome, wrong: list[str]) -> int:
+    """The number of the leaf behind those of a subtree, which begin with `first`; adds what is wrong with it."""
+    if not isinstance(node, Branch):
+        return first + 1
+    *branches, rest = sides(node)
+    for side in branches:
+        first = _leaves_below(side, first, dataset, outcome, wrong)
+    end = _leaves_below(rest, first, dataset, outcome, wrong)
+    found = fan(node)
+    if found is not None:
+        values = dataset.column(found.column).values[(outcome.leaf >= first) & (outcome.leaf < end)]
+        if (values != values[:1]).any():
+            wrong.append(f"the tree splits `{found.column}` by branches, and one of them holds several levels")
+    return end
 
 
 def _wrong_leaves(tree: Tree, dataset: Dataset, outcome: TreeOutcome) -> list[str]:
@@ -410,7 +410,7 @@ def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> li
     wrong = []
     for number, leaf in enumerate(tree.leaves):
         line = fitted(columns, np.flatnonzero(outcome.leaf == number))
-        found = (leaf.prediction, *(slope for _, slope in leaf.slopes))
+        found = (leaf.prediction, *leaf.slopes_of(columns.names))
         if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
             wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong

@@ -112,7 +112,7 @@ def compare(
 ) -> Comparison:
     """Solve with every capable back-end, or with those named, `parallel` at a time; refusals are part of the answer."""
     cases = [Case(model, data, y)]
-    jobs = prepare(cases, backends, options=options, parallel=parallel, repeat=repeat)
+    jobs = prepare(cases, backends, options=replace(options, races=True), parallel=parallel, repeat=repeat)
     return run(jobs, parallel, on_progress=on_progress)
 
 

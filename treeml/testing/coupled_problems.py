@@ -4,10 +4,14 @@ The requirements are those of the language: gaps between two or more groups, rec
 counts, accuracy, errors and costs of tests, as lower limits, upper limits and equations, beside limits on depth,
 leaves, support, purity and errors of leaves. Goals are errors, costs, prices of leaves and tests, quotients and gaps,
 one or several. Most limits are drawn near the value of some tree, where one row more or less decides.
+
+`odd_problem` draws the same at magnitudes at which words of a machine end or floats lose a unit: weights around 2^31,
+2^53 and the largest sums of solvers, weights of 0, limits with long denominators or beyond every sum, empty groups.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from random import Random
@@ -45,6 +49,15 @@ SHARES = ("recall", "specificity", "precision", "f1", "rate", "count", "accuracy
 
 def coupled_problem(random: Random) -> Problem:
     """A problem of up to a dozen rows with one to three requirements on the predictions or tests of all rows."""
+    return _problem(random, _World)
+
+
+def odd_problem(random: Random) -> Problem:
+    """The same with odd magnitudes."""
+    return _problem(random, _OddWorld)
+
+
+def _problem(random: Random, kind: type[_World]) -> Problem:
     rows = random.randint(2, random.choice((5, 5, 5, 5, 8)))
     columns = [_column(random, rows) for _ in range(random.randint(1, 4))]
     if random.random() < 0.3:  # columns of numbers, with about as many levels as rows
@@ -52,7 +65,7 @@ def coupled_problem(random: Random) -> Problem:
         columns = [("ordered", [random.randrange(rows) for _ in range(rows)]) for _ in range(random.randint(1, 2))]
     count = [random.choice((1, 1, 1, 2, 3)) for _ in range(rows)]
     classes = random.choice((2, 2, 2, 3))
-    world = _World(random, from_columns(columns, classes, (), (), count))
+    world = kind(random, from_columns(columns, classes, (), (), count))
     bounds = [made for number in range(random.randint(1, 3)) for made in world.requirement(f"requirement {number + 1}")]
     return world.problem.asking(world.goals(), (*world.shape(), *world.leaf_rules(), *bounds))
 
@@ -80,12 +93,16 @@ class _World:
         self.actual = np.array([random.randrange(problem.classes) for _ in range(problem.rows)])
         groups = random.choice((2, 2, 3, 3, 5))
         self.group = np.array([random.randrange(groups) for _ in range(problem.rows)])
-        plain = [1] * problem.rows
-        drawn = [random.choice((0, 1, 2, 5, 1000)) for _ in range(problem.rows)]
-        large = [random.choice((1, 1000, 10**6 + 3)) for _ in range(problem.rows)]
-        self.weight = np.array(random.choice((plain, plain, plain, drawn, drawn, large)), dtype=np.int64)
+        self.weight = np.array(self.weights(), dtype=np.int64)
         self.positive = problem.classes - 1
         self.fees = self.test_cost()
+
+    def weights(self) -> list[int]:
+        random, rows = self.random, range(self.problem.rows)
+        plain = [1] * self.problem.rows
+        drawn = [random.choice((0, 1, 2, 5, 1000)) for _ in rows]
+        large = [random.choice((1, 1000, 10**6 + 3)) for _ in rows]
+        return random.choice((plain, plain, plain, drawn, drawn, large))
 
     def test_cost(self) -> TestCost:
         """Costs of the columns, often lower below a test of another one."""
@@ -173,9 +190,11 @@ class _World:
             return []
         sense = self.random.choice(("<=", ">=", ">=", "="))
         if isinstance(total, Ratio):
-            quotient = Fraction(self.random.randint(1, 9), 10)
-            return [bound(_linear(total, quotient), sense, 0, name)]
+            return [self.quotient(total, sense, name)]
         return [bound(total, sense, self.limit(total, sense), name)]
+
+    def quotient(self, total: Ratio, sense: str, name: str) -> Bound:
+        return bound(_linear(total, Fraction(self.random.randint(1, 9), 10)), sense, 0, name)
 
     def gap(self, kind: str) -> list[Sum]:
         """The differences of the rate of the positive class between every two groups, in both orders."""
@@ -189,11 +208,15 @@ class _World:
         for rows in among:
             sides = [rows & (self.group == group) for group in range(int(self.group.max()) + 1)]
             weighty = [side for side in sides if self.weight[side].sum() > 0]
-            parts += [self.difference(one, other) for one, other in permutations(weighty, 2)]
+            differences = [self.difference(one, other) for one, other in permutations(weighty, 2)]
+            parts += [each for each in differences if each is not None]
         return parts
 
-    def difference(self, one: Bits, other: Bits) -> Sum:
+    def difference(self, one: Bits, other: Bits) -> Sum | None:
+        """The rate of one side less that of the other; None if its whole numbers need more than 64 bits."""
         above, below = int(self.weight[one].sum()), int(self.weight[other].sum())
+        if above * below >= 2**62:
+            return None
         cost = np.zeros((self.problem.rows, self.problem.classes), dtype=np.int64)
         cost[one, self.positive] = self.weight[one] * below
         cost[other, self.positive] = -self.weight[other] * above
@@ -254,3 +277,48 @@ class _World:
             return Split(test, grow(rows[yes], depth - 1), grow(rows[~yes], depth - 1))
 
         return grow(np.arange(self.problem.rows), 2)
+
+
+ODD_WEIGHTS = (
+    (1, 2**31 - 1, 2**31, 2**31 + 1),
+    (0, 0, 1, 2**31),
+    (1, 2, 124_999, 125_001),  # sums on both sides of the longest row of the mip
+    (1, 333_333, 10**9 + 7),
+    (0, 1, 2**50 - 1, 2**50 + 1),  # sums on both sides of the largest that solvers carry
+    (3, 2**53 - 1, 2**53 + 1),
+    (0, 0, 0, 1),
+)
+ODD_OFFSETS = ("0", "0", "1e-12", "-1e-12", "1e-30", "0.5", "-0.5", "1e18", "-1e18", "1e30", "9007199254740993")
+ODD_LIMITS = (0.0, 1e-9, 0.1 + 0.2, 1 / 3, 0.05, 1.0 - 2**-53, 1.0)  # as a float that was not rounded is read
+
+
+class _OddWorld(_World):
+    """The same requirements on weights and with limits at which numbers may be clipped or rounded."""
+
+    def weights(self) -> list[int]:
+        chosen = self.random.choice(ODD_WEIGHTS)
+        return [self.random.choice(chosen) for _ in range(self.problem.rows)]
+
+    def limit(self, total: Sum, sense: str) -> Fraction:
+        return super().limit(total, sense) + Fraction(self.random.choice(ODD_OFFSETS))
+
+    def quotient(self, total: Ratio, sense: str, name: str) -> Bound:
+        """The quotient as it is, or multiplied out as the language does it, with a limit of a long denominator."""
+        share = self.long_share()
+        if self.random.random() < 0.25:
+            return bound(total, sense, share, name)
+        below = tuple((-share * factor, term) for factor, term in total.denominator.parts)
+        return bound(Sum((*total.numerator.parts, *below)), sense, 0, name)
+
+    def requirement(self, name: str) -> list[Bound]:
+        """Limits of gaps are long fractions, too."""
+        return [
+            replace(each, limit=self.long_share()) if each.sum.kinds() == {"Largest"} else each
+            for each in super().requirement(name)
+        ]
+
+    def long_share(self) -> Fraction:
+        random = self.random
+        return random.choice(
+            (Fraction(random.choice(ODD_LIMITS)), Fraction(random.randint(1, 10**12), 10**12 + 39), Fraction(1, 2))
+        )

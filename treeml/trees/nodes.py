@@ -85,6 +85,11 @@ class TreeLeaf:
     because: str = ""  # the requirement or goal that makes it predict against its majority, if one does
     curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
 
+    def slopes_of(self, columns: Sequence[str]) -> tuple[float, ...]:
+        """The slope of each of these columns, 0 for one that the leaf's model does not have."""
+        known = dict(self.slopes)
+        return tuple(known.get(name, 0.0) for name in columns)
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:

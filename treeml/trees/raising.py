@@ -7,7 +7,7 @@ the counts differ from those of the solved problem.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from treeml.lang.spec import Spec
 from treeml.problem import tree as nodes
 from treeml.problem.constants import exact_sum, group_constants, in_units
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest, overruled_class
-from treeml.trees.routing import answers, dataset_inputs
+from treeml.trees.routing import Values, answers, dataset_inputs
 from treeml.trees.tree import Tree
 
 if TYPE_CHECKING:
@@ -46,26 +46,8 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     tested = (test.column for test in asked.values())
     fields = {name: field_of(dataset, name) for name in dict.fromkeys((*tested, *models))}
     inputs = dataset_inputs(tuple(fields.values()), dataset).columns
-    ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # leaves with their rows, the yes side first
-    used: set[str] = set(models)
-
-    def pruned(part: nodes.Node, rows: NDArray[np.intp]) -> _Pruned:
-        """The subtree without splits that have an empty side; a leaf is its number in `ends`."""
-        while isinstance(part, nodes.Split):
-            test = asked[part.test]
-            yes = answers(test, inputs[test.column], rows)
-            count = np.count_nonzero(yes)
-            if count == len(rows):
-                part = part.yes
-            elif not count:
-                part = part.no
-            else:
-                used.add(test.column)
-                return test, pruned(part.yes, rows.compress(yes)), pruned(part.no, rows.compress(~yes))
-        ends.append((part, rows))
-        return len(ends) - 1
-
-    shape = pruned(node, np.arange(dataset.rows))
+    pruning = _Pruning(asked, inputs, set(models))
+    shape, ends = pruning.of(node, np.arange(dataset.rows)), pruning.ends
     classes = tuple(map(plain_value, dataset.classes))
     if task == "classes":
         leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
@@ -80,7 +62,7 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
         classes,
         tuple(output.name for output in outputs),
         # A test that was removed, because all rows give the same answer, needs no column.
-        tuple(field for name, field in fields.items() if name in used),
+        tuple([field for name, field in fields.items() if name in pruning.used]),
         tuple([name for name in dataset.table.columns if name not in apart]),
     )
 
@@ -102,6 +84,33 @@ def _with_majority(leaf: TreeLeaf, classes: tuple[Any, ...]) -> TreeLeaf:
 
 
 _Pruned = int | tuple[TreeTest, "_Pruned", "_Pruned"]
+
+
+class _Pruning:
+    """Removes splits that have an empty side. A function that calls itself from inside another one would be a cycle,
+    which keeps the rows alive until Python looks for such cycles."""
+
+    __slots__ = ("asked", "ends", "inputs", "used")
+
+    def __init__(self, asked: Mapping[int, TreeTest], inputs: Mapping[str, Values], used: set[str]) -> None:
+        self.asked, self.inputs, self.used = asked, inputs, used
+        self.ends: list[tuple[nodes.Leaf, NDArray[np.intp]]] = []  # leaves with their rows, the yes side first
+
+    def of(self, part: nodes.Node, rows: NDArray[np.intp]) -> _Pruned:
+        """The subtree without these splits; a leaf is its number in `ends`."""
+        while isinstance(part, nodes.Split):
+            test = self.asked[part.test]
+            yes = answers(test, self.inputs[test.column], rows)
+            count = np.count_nonzero(yes)
+            if count == len(rows):
+                part = part.yes
+            elif not count:
+                part = part.no
+            else:
+                self.used.add(test.column)
+                return test, self.of(part.yes, rows.compress(yes)), self.of(part.no, rows.compress(~yes))
+        self.ends.append((part, rows))
+        return len(self.ends) - 1
 
 
 def _with_leaves(shape: _Pruned, leaves: Sequence[TreeLeaf]) -> Node:
@@ -242,7 +251,7 @@ def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]
         reached[rows] = number * size
     cells = dataset.rows_in(reached + dataset.actual, len(ends) * size).reshape(-1, size).tolist()
     weights: list[tuple[Fraction, ...]]
-    if dataset.rows and dataset.count is None and (dataset.weight == dataset.weight[0]).all():
+    if dataset.rows and dataset.count is None and dataset.has_equal_weights:
         each, scale = int(dataset.weight[0]), dataset.weight_scale
         weights = [tuple([in_units(each * count, scale) for count in counts]) for counts in cells]
     else:
@@ -287,5 +296,7 @@ def _linear_leaves(columns: LinearColumns, ends: Sequence[NDArray[np.intp]], cou
     for rows, count in zip(ends, counts, strict=True):
         line = fitted(columns, rows)
         slopes = tuple(zip(columns.names, line.slopes, strict=True))
+        if columns.is_simple:
+            slopes = tuple((name, slope) for name, slope in slopes if slope)
         leaves.append(TreeLeaf(line.intercept, count, exact=(Fraction(line.intercept),), slopes=slopes))
     return leaves

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from itertools import count, product
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -28,7 +26,7 @@ from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Predicted, Purity, Sum
 from treeml.problem.tree import Leaf
-from treeml.testing.coupled import coupled_problem, main
+from treeml.testing.coupled import coupled_problem
 from treeml.testing.fuzz import FuzzTally, fuzz
 from treeml.testing.problems import binary, bound, errors, minimize, single
 
@@ -67,36 +65,6 @@ def test_random_problems_agree_with_the_oracle() -> None:
     tally = FuzzTally()
     assert list(fuzz(NATIVE, iter(range(150)), tally=tally, make=coupled_problem)) == []
     assert (tally.taken, tally.refused) == (150, 0)
-
-
-def test_the_fuzzer_says_how_many_problems_there_were(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--cases", "5", "--seed", "70"]) == 0
-    assert "native taken: 5\n" in capsys.readouterr().out
-
-
-def test_a_wrong_answer_is_found_shrunk_and_stored(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A back-end that calls every tree optimal disagrees with the oracle."""
-    honest = NativeBackend.solve
-
-    def lying(backend: NativeBackend, problem: Problem, *given: Any) -> Answer:
-        answer = honest(backend, problem, *given)
-        if answer.status is not Status.OPTIMAL or not problem.goals:
-            return answer
-        worse = [Leaf(label) for label in range(problem.classes) if meets_all(problem, Leaf(label))]
-        if not worse:
-            return answer
-        values = evaluate_goals(problem, worse[0])
-        return replace(answer, tree=worse[0], objective=values, bound=values[-1], trace=())
-
-    monkeypatch.setattr(NativeBackend, "solve", lying)
-    assert main(["--cases", "40", "--seed", "70", "--into", str(tmp_path)]) == 1
-    assert list(tmp_path.glob("native-*.json"))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 6000, 100))
-def test_many_random_problems_agree_with_the_oracle(seed: int) -> None:
-    assert main(["--cases", "100", "--seed", str(seed)]) == 0
 
 
 @pytest.mark.parametrize("name", ["cpsat", "mip", "maxsat"])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.contract import Deadline, Limits, Status
+from treeml.backends.contract import Deadline, Limits, Progress, Status
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coupled import run as coupled_run
 from treeml.backends.native.coupled.priced import PricedBounds
@@ -98,13 +98,32 @@ def deep_problems(number: int) -> list[tuple[Problem, Any]]:
 def test_a_search_that_starts_with_prices_ends_with_the_optimum(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without time for a first search, prices and smaller depths come first."""
     monkeypatch.setattr(coupled_run, "SHORT", 0.0)
-    monkeypatch.setattr(coupled_run, "SLOW_BOUND", 3)
+    monkeypatch.setattr(coupled_run, "SLOW_BOUND", dict.fromkeys(coupled_run.SLOW_BOUND, 3))
     options = {"kernel": kernel}
     for problem, truth in deep_problems(25):
         planned = plan(problem, NATIVE, options)
         if isinstance(planned, Plan):
             answer = run(planned, Limits(Deadline.after(60), options=options))
             assert (answer.status, answer.objective) == (truth.status, truth.objective)
+
+
+@pytest.mark.parametrize("kernel", ["binary", "numeric"])
+def test_what_prices_report_on_the_way_holds(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coupled_run, "SHORT", 0.0)
+    monkeypatch.setattr(coupled_run, "SLOW_BOUND", dict.fromkeys(coupled_run.SLOW_BOUND, 3))
+    options, moments = {"kernel": kernel}, 0
+    for problem, truth in deep_problems(25):
+        planned = plan(problem, NATIVE, options)
+        if not isinstance(planned, Plan) or not problem.goals:
+            continue
+        told: list[Progress] = []
+        run(planned, Limits(Deadline.after(60), options=options), None, told.append)
+        for moment in told:
+            assert truth.objective or not moment.objective
+            if moment.objective and moment.bound is not None and truth.objective:
+                moments += 1
+                assert moment.bound <= truth.objective[0] <= moment.objective[0]
+    assert moments
 
 
 def test_bounds_by_prices_hold_and_their_trees_meet_every_requirement() -> None:

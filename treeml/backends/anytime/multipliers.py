@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.anytime import local_kernel
-from treeml.backends.anytime.search import Anytime
+from treeml.backends.anytime.search import Anytime, first_tree
 from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.relabeling import Relabeling, broken, labeled
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.problem.evaluate import Routed, meets_all
 from treeml.problem.magnitudes import row_reach
-from treeml.problem.problem import Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Node
@@ -31,6 +31,7 @@ from treeml.problem.tree import Node
 STEPS = 4096  # prices are multiples of 1 / STEPS of the goal's unit
 FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by their squares
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
+FIRST_LEAVES, MOST_FIRST_LEAVES = 8, 4096  # of trees grown at once if leaves are all that counts
 ROUND = 12  # sets of prices between two beginnings
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
 SAFE = 2**50
@@ -54,6 +55,7 @@ class Multipliers:
     seed: int = 0
     quotient: Fraction | None = None  # the least so far, if the goal is one
     has_tree: bool = False  # was a tree better than all before?
+    was_short: bool = False  # did the time for the last set of prices end before its first tree was grown?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
         """Searches until the time is up; after every round of prices: was a tree better than all before?"""
@@ -69,6 +71,7 @@ class Multipliers:
                 prices = best * np.exp(random.normal(0, 0.5, len(best)))
             elif prices is None:
                 prices = _first_prices(task)
+                self.grow_leaves(task, prices, deadline)
             pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
             was_broken: NDArray[np.bool_] | None = None
             has_better = False
@@ -77,6 +80,8 @@ class Multipliers:
                     return
                 number += 1
                 sums, is_better = self.try_prices(task, prices, seconds, number, deadline)
+                if self.was_short:
+                    seconds *= 2
                 if is_better:
                     best, has_better = prices.copy(), True
                 is_broken = broken(task, sums) > 0
@@ -92,34 +97,62 @@ class Multipliers:
         self, task: CoupledTask, prices: NDArray[np.float64], seconds: float, number: int, deadline: Deadline
     ) -> tuple[NDArray[np.int64], bool]:
         """The limited sums of the tree for these prices before repair; was a tree better than all before?"""
-        whole = np.clip(np.rint(prices * STEPS), -SAFE, SAFE).astype(np.int64)
-        cost = task.values[0] * STEPS
         sums = np.zeros(task.sums, dtype=np.int64)
-        for each, price, low in zip(task.values[1:], whole, task.low, strict=True):
-            cost = cost + (each * price if low is None else -each * price)
-        price = int(task.objective.price) * STEPS
-        if row_reach(cost) + price * self.problem.rows > 2**57:
+        shaped = self.priced(task, prices, int(task.objective.price) * STEPS)
+        if shaped is None:
             return sums, False
-        shaped = _free(self.problem, _goal(cost, price))
         is_better = False
 
         def offered(tree: Node) -> None:
             nonlocal is_better, sums
-            routed = Routed(self.problem, tree)
-            found = Relabeling(task, routed)
-            sums = found.sums
-            for labels in found.repaired():
-                relabeled = labeled(tree, iter(labels))
-                if self.offer(relabeled):
-                    is_better = self.has_tree = True
-                    self.note(relabeled)
+            sums, has_better = self.repair(task, tree)
+            is_better |= has_better
 
         search = Anytime(shaped, offered, self.is_over, self.seed + number)
         self.interrupts.append(search.kernel.interrupt)
         # Until the requirements are met, other prices help more than better trees for these.
-        search.run(Deadline(min(deadline.at, Deadline.after(seconds).at)), None if self.has_tree else 1)
+        end = Deadline(min(deadline.at, Deadline.after(seconds).at))
+        search.run(end, None if self.has_tree else 1)
+        self.was_short = end.passed and not self.has_tree
         self.interrupts.pop()
         return sums, is_better
+
+    def priced(self, task: CoupledTask, prices: NDArray[np.float64], price: int) -> Problem | None:
+        """The additive problem with these prices of limited sums and of a leaf; None if its numbers are too large."""
+        whole = np.clip(np.rint(prices * STEPS), -SAFE, SAFE).astype(np.int64)
+        cost = task.values[0] * STEPS
+        for each, weight, low in zip(task.values[1:], whole, task.low, strict=True):
+            cost = cost + (each * weight if low is None else -each * weight)
+        if row_reach(cost) + price * self.problem.rows > 2**57:
+            return None
+        return _free(self.problem, _goal(cost, price))
+
+    def repair(self, task: CoupledTask, tree: Node) -> tuple[NDArray[np.int64], bool]:
+        """Offers the tree with labels that meet the requirements: its sums before that; was it better than all?"""
+        found = Relabeling(task, Routed(self.problem, tree))
+        is_better = False
+        for labels in found.repaired():
+            relabeled = labeled(tree, iter(labels))
+            if self.offer(relabeled):
+                is_better = self.has_tree = True
+                self.note(relabeled)
+        return found.sums, is_better
+
+    def grow_leaves(self, task: CoupledTask, prices: NDArray[np.float64], deadline: Deadline) -> None:
+        """Greedy trees with more and more leaves, until one meets the requirements, if only leaves count.
+
+        A price of leaves that is too low would let one branch grow to its end before the next one has a split.
+        """
+        free = self.priced(task, prices, 0)
+        if task.values[0].any() or not task.objective.price or free is None:
+            return
+        leaves = FIRST_LEAVES
+        while not self.has_tree and leaves <= MOST_FIRST_LEAVES and not (deadline.passed or self.is_over()):
+            limit = Bound(Sum(((Fraction(1), Leaves()),)), "<=", Fraction(leaves))
+            tree = first_tree(free.asking(free.goals, (*free.bounds, limit)), deadline)
+            if tree is not None:
+                self.repair(task, tree)
+            leaves *= 2
 
     def note(self, tree: Node) -> None:
         quotient = quotient_of(self.problem.goals[0]) if self.problem.goals else None

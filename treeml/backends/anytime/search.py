@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from math import inf
 from time import monotonic
@@ -59,12 +60,7 @@ class Anytime:
         self.taken: Node | None = None  # the last tree that was heard of and tried
         self.kernel = LocalKernel(problem, seed)
         self.splits = Splits(problem, self.kernel.objective)
-        self.ahead: list[tuple[LocalKernel, list[int] | None]] = []  # from few tests to many
-        for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
-            coarse = coarsened(problem, most)
-            if coarse is not None:
-                self.ahead.append((LocalKernel(coarse[0], seed), coarse[1]))
-        self.ahead = self.ahead or [(self.kernel, None)]
+        self.seed = seed
         self.fineness: int | None = None  # which of them is used; None: any, at random
         self.began, self.spent = monotonic(), 0.0  # seconds in exact searches of three or four levels
         self.random = np.random.default_rng(seed)
@@ -77,6 +73,16 @@ class Anytime:
         cost = self.kernel.objective.cost
         self.least = None if cost is None else cost.min(axis=1)
         self.best: GrownBranch | None = None
+
+    @cached_property
+    def ahead(self) -> list[tuple[LocalKernel, list[int] | None]]:
+        """Kernels on few tests and on more, on which several levels are solved to choose the split above them."""
+        found: list[tuple[LocalKernel, list[int] | None]] = []
+        for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
+            coarse = coarsened(self.problem, most)
+            if coarse is not None:
+                found.append((LocalKernel(coarse[0], self.seed), coarse[1]))
+        return found or [(self.kernel, None)]
 
     def run(self, deadline: Deadline, most: int | None = None, most_idle: int | None = None) -> None:
         """Searches until the time is up, the caller has enough, nothing is left to try, or after `most` starts.
@@ -318,9 +324,11 @@ class Anytime:
 
     def lookahead(self, rows: Rows) -> int | None:
         """The split at the top of the best three levels on few tests, if they are few enough."""
+        if not self.looks:
+            return None
         fineness = int(self.random.integers(len(self.ahead))) if self.fineness is None else self.fineness
         kernel, tests = self.ahead[fineness]
-        if not self.looks or len(rows) * len(kernel.problem.tests) > CELLS_AHEAD:
+        if len(rows) * len(kernel.problem.tests) > CELLS_AHEAD:
             return None
         found = kernel.best(rows, EXACT + 1, min(self.slice, SECONDS_AHEAD))
         if found is None or isinstance(found.tree, Leaf):

@@ -27,6 +27,7 @@ class NativeObjective:
 
     scale: Fraction = Fraction(1)
     cost: NDArray[np.int64] | None = None
+    largest_cost: int = 0  # no entry of `cost` in the objective of a problem has a larger absolute value
     loss: Loss | None = None
     custom: Custom | None = None
     factor: int = 1  # multiplies the loss or the user's function
@@ -110,7 +111,9 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
     for factor, (_, term) in zip(factors, total.parts, strict=True):
         multiple = factor.numerator * (denominator // factor.denominator)
         if isinstance(term, Predicted):
-            check_cost(term.cost, multiple)
+            one.largest_cost = term.largest * abs(multiple)
+            if one.largest_cost * term.cost.size > MOST:
+                check_cost(term.cost, multiple)
             one.cost = np.asarray(term.cost) if multiple == 1 else np.asarray(term.cost) * multiple
         elif isinstance(term, Leaves):
             one.price += multiple
@@ -174,6 +177,7 @@ def objective_of(problem: Problem) -> NativeObjective:
             scale=goal.scale, constant=goal.constant, first_weighs=weight, later_most=high, later_least=low
         )
         joined.price = weight * int(goal.price) + int(total.price)
+        joined.largest_cost = weight * goal.largest_cost + total.largest_cost
         for part in ("cost", "column_cost"):
             mine, theirs = getattr(goal, part), getattr(total, part)
             if mine is not None:
@@ -221,11 +225,17 @@ def limit_of(bound: Bound) -> Fraction:
     return (bound.limit - bound.sum.constant) / factor
 
 
-def scaled_cost(total: Sum) -> tuple[Fraction, NDArray[np.int64]] | None:
+def predicted_part(total: Sum) -> tuple[Fraction, Predicted] | None:
+    """The sum over the predictions, with what multiplies its costs."""
     for factor, term in total.parts:
         if isinstance(term, Predicted):
-            return term.scale if factor == 1 else factor * term.scale, term.cost
+            return term.scale if factor == 1 else factor * term.scale, term
     return None
+
+
+def scaled_cost(total: Sum) -> tuple[Fraction, NDArray[np.int64]] | None:
+    part = predicted_part(total)
+    return None if part is None else (part[0], part[1].cost)
 
 
 def at_most(bound: Bound) -> tuple[Fraction, NDArray[np.int64], Fraction]:

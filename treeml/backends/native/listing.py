@@ -22,7 +22,7 @@ from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.task import LimitedSum, limited_sums, normal_form, restrictions
 from treeml.backends.native.goals import at_most, floor, scaled_cost
 from treeml.backends.native.guides import Guides
-from treeml.backends.native.inputs import forbidden_features, is_impossible, leaf_limit, purity_limit
+from treeml.backends.native.inputs import forbidden_features, is_impossible
 from treeml.backends.native.listing_refusals import coupling_bounds, is_goal, predicted_bounds
 from treeml.backends.native.listing_units import ListingUnits
 from treeml.native.sets import DEEPEST, MEMORY, TIME, LimitedSums, SetsStopped, TreeLimits, TreeSets
@@ -316,10 +316,9 @@ class TreeListing:
         if self.coupled:
             low = max(low, self._lower)
         plain = not self.limits.leaves and not self.units.error and not self.coupled
-        if plain and (self.units.objective.loss is not None or not _has_leaf_conditions(self.problem)):
+        if plain:
             return self.units.value(low)
-        # With a limit on leaves, a requirement on each of them, or one on all predictions, the best listed tree may be
-        # more expensive than that.
+        # With a limit on leaves, or a requirement on all predictions, the best tree may be more expensive than that.
         step = 1 if not self.coupled else max(1, top >> 12)
         while True:
             self._build(min(low, top), deadline, 1.0)
@@ -386,7 +385,3 @@ def _tree_limits(problem: Problem, units: ListingUnits, memory: int) -> TreeLimi
     if problem.max_depth is not None and problem.max_depth < 0:
         depth = problem.max_depth
     return TreeLimits(depth, most, min(fewest, 2**60), units.price, memory)
-
-
-def _has_leaf_conditions(problem: Problem) -> bool:
-    return leaf_limit(problem) is not None or purity_limit(problem) is not None

@@ -27,6 +27,7 @@ from treeml.backends.native.goals import (
 )
 from treeml.backends.native.inputs import in_search_units, is_impossible, make_solver, search_settings
 from treeml.backends.native.perfect import smallest_perfect
+from treeml.problem.answers import has_bits_in_time
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -70,6 +71,9 @@ class NativeRun:
 
     def answer(self) -> Answer:
         problem = self.problem
+        if self.kernel == "binary" and not has_bits_in_time(problem, lambda: self.limits.deadline.passed):
+            note = "the time was over before the rows had answered all tests"
+            return Answer(Status.UNKNOWN, Stop.TIME, notes=(note,))
         objective = objective_of(problem)
         bounded = [bound for bound in problem.bounds if kind(bound) is Predicted]
         only_leaves = bool(problem.goals) and problem.goals[0].sum.kinds() == {"Leaves"} and len(problem.goals) == 1

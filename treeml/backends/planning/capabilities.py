@@ -86,7 +86,7 @@ def needs_dividing(goal: Goal, can: Capabilities) -> bool:
 
 
 def needs_counting(goal: Goal, can: Capabilities) -> bool:
-    """Must mcc or gmean be maximized by solves that minimize sums?"""
+    """Must mcc or gmean be optimized by solves that minimize sums?"""
     return "Contingency" in goal.sum.kinds() and "Contingency" not in can.goals and counts(goal) is not None
 
 
@@ -142,7 +142,7 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         yield from _counting_lacks(goal, backend, feature)
         return
     if "Contingency" in goal.sum.kinds() - backend.can.goals:
-        because = f"{backend.name} takes mcc and gmean only as a goal of their own, and gmean only to maximize it"
+        because = f"{backend.name} takes mcc and gmean only as a goal of their own"
         yield Refusal(feature, because, "make the rest another goal: `maximize mcc(...) then minimize leaves`")
         return
     if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:

@@ -4,7 +4,7 @@ Both rise with the true positives and fall with the false positives. For an inte
 back-end finds the tree that is best along a line: no tree with a number in the interval has more true positives than
 the line allows, which bounds the measure. The tree itself is the best one with its number of false positives, so the
 interval is divided there, and each part is searched further only if its bound is above the best value so far. To
-minimize mcc is to maximize that of the opposite predictions.
+minimize a measure is to maximize minus the measure over the counts of the opposite predictions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treeml.problem.tree import Leaf, Node
 
 
 def counts(goal: Goal) -> PositiveCounts | None:
-    """The counts of a goal that maximizes mcc or gmean, or minimizes mcc; None for any other goal."""
+    """The counts of a goal that maximizes or minimizes mcc or gmean; None for any other goal."""
     found = counts_of(goal.sum)
     if found is None or goal.sum.parts[0][0] == 0:
         return None

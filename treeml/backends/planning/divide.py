@@ -8,6 +8,10 @@ Searches are much faster on small numbers than on those of an exact q. So simple
 first: if the best tree is optimal at one below q and at one above, it is optimal at q, which lies between. Whatever the
 fraction s, a minimum m says that every quotient is at least s + m / denominator. All these lines together bound the
 quotients of all trees, because the least and the greatest denominator are known.
+
+Near the best quotient the terms nearly cancel, so a search that is stopped early has no useful bound there. Where time
+is limited, a part of it is kept for a solve at the least quotient that single rows allow: for f1 that is 1, and the sum
+is the number of errors, of which early bounds are much better.
 """
 
 from __future__ import annotations
@@ -15,20 +19,22 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
-from math import ceil
+from math import ceil, inf
 from time import monotonic
 
 from treeml.backends.claims import BOUND, OPTIMAL, Contradiction, Evidence, Proof, combined, supporting
-from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import Routed, evaluate_sum, is_answer
+from treeml.problem.magnitudes import added, row_ends
 from treeml.problem.neighbors import simplest_between
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
-from treeml.problem.terms import Sum
+from treeml.problem.terms import Predicted, Sum
 from treeml.problem.tree import Leaf, Node
 
 ZERO = Fraction(0)
 BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
+KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end
 
 
 def divide(inner: Solve) -> Solve:
@@ -66,12 +72,32 @@ class _Quotients:
         self.trace: list[Progress] = []
         self.notes: tuple[str, ...] = ()
         self.within_gap = False
+        self.deadline = self.first_deadline()  # of searches near the best quotient
+
+    def first_deadline(self) -> Deadline:
+        """Some time is kept for a bound, unless one leaf has the least numerator - least * denominator of all trees."""
+        left = self.limits.deadline.left()
+        if left == inf or not left:
+            return self.limits.deadline
+        _, term = self.quotient.against(self.low).parts[0]
+        assert isinstance(term, Predicted)
+        least = row_ends(term.cost)[0]
+        leaves = [Leaf(label) for label in range(self.problem.classes) if added(term.cost[:, label]) <= least]
+        if any(is_answer(self.problem, leaf) for leaf in leaves):
+            return self.limits.deadline
+        return Deadline.after((1 - KEPT) * left)
 
     def solve(self, start: Node | None) -> Answer:
         for tree in (start, *map(Leaf, range(self.problem.classes))):
             if tree is not None and is_answer(self.problem, tree):
                 self.improve(tree)
-        ended = self.settle_empty()
+        ended = self.searched(self.settle_empty())
+        if ended.stop is not Stop.TIME or self.deadline is self.limits.deadline or self.quotient.least in self.lines:
+            return ended
+        self.deadline = self.limits.deadline
+        return self.searched(self.settle_empty() or self.step_at(self.quotient.least))
+
+    def searched(self, ended: Answer | None) -> Answer:
         while ended is None:
             ended = self.proved() if self.best is not None and self.best <= self.low else self.step()
         return ended
@@ -96,7 +122,10 @@ class _Quotients:
 
     def step(self) -> Answer | None:
         """One solve near the best quotient so far, or at it; the final answer if the loop ends with it."""
-        known, at = self.best, self.next_number()
+        return self.step_at(self.next_number())
+
+    def step_at(self, at: Fraction) -> Answer | None:
+        known = self.best
         answer = self.ask(self.quotient.against(at), at)
         if answer.status is Status.INFEASIBLE:
             return self.infeasible(answer)
@@ -116,7 +145,7 @@ class _Quotients:
             return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.FINISHED))
         if at == known and not is_better:
             raise Contradiction("its optimum is below 0, and its tree is no better than the tree that has 0")
-        if self.limits.deadline.passed:
+        if self.deadline.passed:
             return self.unproved(replace(answer, status=Status.FEASIBLE, stop=Stop.TIME))
         return None
 
@@ -133,7 +162,7 @@ class _Quotients:
     def ask(self, total: Sum, at: Fraction | None) -> Answer:
         """The answer of the back-end that minimizes a sum; `at` is the number that the sum compares quotients with."""
         asked = self.problem.asking((Goal(total),), self.problem.bounds)
-        limits = replace(self.limits, gap=ZERO)  # the gap is that of the quotient
+        limits = replace(self.limits, gap=ZERO, deadline=self.deadline)  # the gap is that of the quotient
 
         def listen(moment: Progress) -> bool | None:
             return self.hear(moment, at)

@@ -33,7 +33,7 @@ def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]
 
     def around(inner: Solve) -> Solve:
         def solve(asked: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
-            begin = None if start is None else _translated(start, problem, smaller, lift)
+            begin = start if start is None or not tests else _translated(start, problem, smaller, lift)
             return _lifted(inner(smaller, limits, begin, _told(on_progress, lift)), lift)
 
         return solve

@@ -6,7 +6,7 @@ have a sentence for `treeml explain`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -52,7 +52,7 @@ DIVIDING = (
     "best quotient so far, until no better one is possible"
 )
 COUNTING = (
-    "mcc and gmean are maximized by search over the counts: for intervals of false positives, the best tree along a "
+    "mcc and gmean are optimized by search over the counts: for intervals of false positives, the best tree along a "
     "line bounds them, and the interval is divided at its tree"
 )
 NARROWING = (
@@ -106,6 +106,15 @@ def plan(
         return outcome
     able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(reductions, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
+
+
+def plans(
+    problem: Problem, backends: Iterable[tuple[Backend, Mapping[str, Any]]]
+) -> Iterator[tuple[Backend, Mapping[str, Any], Plan | list[Refusal]]]:
+    """The plans of several back-ends for one problem, which is reduced once for all of them."""
+    reductions = _Reductions(problem)
+    for backend, options in backends:
+        yield backend, options, _plan(reductions, backend, options)
 
 
 class _Reductions:

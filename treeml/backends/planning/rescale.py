@@ -27,6 +27,7 @@ from treeml.problem.tree import Node
 
 PLAIN = 2**40  # numbers up to here are left as they are
 MOST_STEPS = 512  # the most steps of the shorter part of a bounded sum of two for which `_line` is tried
+DEEPEST_MODEL = 10  # deeper trees are beyond solvers with variables for every node
 ONE = Fraction(1)
 TURNED = {"<=": ">=", ">=": "<=", "=": "="}
 
@@ -138,12 +139,23 @@ def _settled(bound: Bound, problem: Problem, carries: Carries | None) -> Iterato
     if other is limit:
         yield bound, ""
     elif other is None:
-        yield None, f"{_called(bound)} holds for every tree"
+        kept = _depth_instead(bound.name, problem) if isinstance(term, Leaves) and sense == "<=" else None
+        yield kept, f"{_called(bound)} holds for every tree"
     else:
         sentence = f"{_called(bound)} is compared with {other}: no value here lies between"
         if isinstance(term, Depth) and sense == "<=":
             sentence = f"no tree here is deeper than {other}, so depth is bounded by {other}"
         yield replace(bound, limit=factor * other + bound.sum.constant), sentence
+
+
+def _depth_instead(name: str, problem: Problem) -> Bound | None:
+    """A limit on depth that every tree keeps, in place of one on leaves; None if there is one, or if trees get deep.
+
+    Solvers build a model of a tree that is as deep as some limit allows: without any they would refuse the problem."""
+    deepest = depth_without_answers(problem)
+    if problem.max_depth is not None or deepest > DEEPEST_MODEL:
+        return None
+    return Bound(Sum(((ONE, Depth()),)), "<=", Fraction(deepest), name)
 
 
 def _called(bound: Bound) -> str:

@@ -7,6 +7,7 @@ bound ends the run as a proof, and the caller hears of every improvement.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 from treeml.backends.contract import Answer, Limits, OnProgress, Stop
@@ -38,8 +39,27 @@ def accompanied(
             company.go_on()
     finally:
         company.end()
-    if answer.stop is Stop.TIME and (answer.tree is None or isinstance(answer.tree, Leaf)):
-        company.first_tree()  # the time was over before there was one
+    return _with_first_tree(company, answer, plan)
+
+
+def alone(plan: Plan, limits: Limits, start: Node | None = None, on_progress: OnProgress | None = None) -> Answer:
+    """The answer of the plan; one that was stopped before there was a tree with a split gets a first one."""
+    answer = run(plan, limits, start, on_progress)
+    if any(option.of_goal or option.restricts for option in map(plan.backend.options.get, limits.options) if option):
+        return answer  # the first tree might be one that an option leaves out
+    company = Companion(plan.problem, limits, start, None, _improve)
+    return _with_first_tree(company, answer, plan)
+
+
+def _with_first_tree(company: Companion, answer: Answer, plan: Plan) -> Answer:
+    """The better of both answers, after a moment to find a tree with a split if the run was stopped before it had one.
+
+    Pressing Ctrl-C again ends that moment.
+    """
+    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED)
+    if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf)):
+        with suppress(KeyboardInterrupt):
+            company.first_tree()
     return company.joined(answer, plan)
 
 

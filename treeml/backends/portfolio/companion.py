@@ -28,6 +28,7 @@ SHORT = 10.0  # seconds: with a limit up to this, a timer starts the companion, 
 RESCUE = 0.5  # seconds after the time limit for a first tree
 ENDING = 1.0  # the most seconds to wait for the companion at the end
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
+NOTE_ON_FIRST = "the run was stopped before it had a tree with a split: this one was grown in a moment"
 
 Work = Callable[["Companion"], None]
 
@@ -50,6 +51,7 @@ class Companion:
         self.is_stopped = False  # by the caller's on_progress
         self.failure: BaseException | None = None
         self.is_enough: Callable[[], bool] = lambda: False  # is any tree with a split enough by now?
+        self.note = NOTE  # on where its tree comes from
         self.over = Event()
         self.interrupts: list[Callable[[], None]] = []  # what ends a part of the companion's work at once
         self._work = work
@@ -166,7 +168,8 @@ class Companion:
         """Looks for a tree with a split in the moment that a time limit leaves for ending, unless there is one."""
         if isinstance(self.tree, Split):
             return
-        self.limits = replace(self.limits, deadline=Deadline.after(RESCUE))
+        self.note = NOTE_ON_FIRST
+        self.limits = replace(self.limits, options={}, deadline=Deadline.after(RESCUE))
         self.is_enough = lambda: isinstance(self.tree, Split)
         self.over.clear()
         self._work(self)
@@ -190,7 +193,7 @@ class Companion:
             objective=self.value,
             bound=None if answer.bound is None else min(answer.bound, self.value[0]),
             bounded_goal=None if answer.bound is None else 0,
-            notes=(*answer.notes, NOTE),
+            notes=(*answer.notes, self.note),
         )
         return without_equal_sides(self.problem, self._proved(better))
 

@@ -12,18 +12,25 @@ from dataclasses import replace
 
 from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
+from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Progress
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.improve.backend import ImproveBackend
 from treeml.backends.improve.rounds import ImproveSettings, improve
+from treeml.backends.planning.lowerings import bounded
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio.companion import Companion
-from treeml.problem.tree import Leaf, Node
+from treeml.backends.run import run
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Leaf, Node, Split
 
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 MOST_ANSWERS = 200_000_000  # tests times rows up to which greedy trees look at every test
+FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
+DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
 
 def improve_while(company: Companion) -> None:
@@ -43,6 +50,8 @@ def improve_while(company: Companion) -> None:
             if is_better and company.tree is not None:
                 _replace_parts(company, company.tree)
     else:
+        if _has_many_tests(problem):
+            _search_few_tests(company)
         for start in _greedy_trees(company):
             company.offer(start)
             if company.tree is not None:
@@ -71,6 +80,40 @@ def _replace_parts(company: Companion, start: Node) -> None:
     )
 
 
+def _has_many_tests(problem: Problem) -> bool:
+    return len(problem.tests) * problem.rows > MOST_ANSWERS
+
+
+def _search_few_tests(company: Companion) -> None:
+    """Offers the trees that exact searches find on few tests of every column, with one level, then with more."""
+    coarse = coarsened(company.problem, FEW_TESTS)
+    if coarse is None:
+        return
+    few, tests = coarse
+
+    def heard(moment: Progress) -> bool:
+        if moment.tree is not None:
+            company.offer(_with_tests(moment.tree, tests))
+        return not company.is_over()
+
+    deepest = company.problem.max_depth
+    limits = replace(company.limits, options={}, threads=1, is_over=company.is_over, share=None, news=None)
+    for depth in range(1, DEEPEST_OF_FEW + 1 if deepest is None else deepest + 1):
+        planned = plan(bounded(few, depth), registry.get(registry.default_name()))
+        if not isinstance(planned, Plan) or company.is_over():
+            return
+        answer = run(planned, limits, None, heard)
+        if answer.tree is not None:
+            company.offer(_with_tests(answer.tree, tests))
+
+
+def _with_tests(node: Node, tests: list[int]) -> Node:
+    """A tree on few tests as a tree on the tests of the problem."""
+    if isinstance(node, Leaf):
+        return node
+    return Split(tests[node.test], _with_tests(node.yes, tests), _with_tests(node.no, tests))
+
+
 def _offer_greedy_trees(company: Companion) -> None:
     for tree in _greedy_trees(company):
         company.offer(tree)
@@ -80,7 +123,7 @@ def _greedy_trees(company: Companion) -> Iterator[Node]:
     problem = company.problem
     for label in range(problem.classes) if problem.classes else (-1,):
         yield Leaf(label)
-    if len(problem.tests) * problem.rows > MOST_ANSWERS:
+    if _has_many_tests(problem):
         return
     for criterion in CRITERIA if problem.classes else ("",):
         if company.is_over():

@@ -30,6 +30,7 @@ MARGIN = Option(
     1,
     "the fewest of all rows on either side of every test; other trees are not searched, so nothing is proved",
     low=1,
+    restricts=True,
 )
 
 NOT_FOR_COUPLED = (

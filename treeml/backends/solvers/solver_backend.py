@@ -149,6 +149,7 @@ class SolverBackend(BackendBase):
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         except OutOfTime:
+            search.notes.append("the time was over before the model was built")
             for label in range(max(1, search.problem.classes)) if search.tree is None else ():
                 search.offer(Leaf(label if search.problem.classes else -1))
             return Stop.TIME

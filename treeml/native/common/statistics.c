@@ -50,3 +50,9 @@ int statistics_read (const struct statistics *statistics, enum program program, 
   }
   return TREEML_BAD_ARGUMENT;
 }
+
+void statistics_numbers (const struct statistics *statistics, enum program program, double *values) {
+  for (int i = 0; i < size; i++)
+    if (table[i].programs & program)
+      *values++ = (double) *(const int64_t *) ((const char *) statistics + table[i].offset);
+}

@@ -54,5 +54,7 @@ void statistics_add (struct statistics *, const struct statistics *);
 int32_t statistics_count (enum program);
 int statistics_read (const struct statistics *, enum program, int32_t index, const char **name, double *value,
                      const char **help);
+/* All values, in the order of their indices. */
+void statistics_numbers (const struct statistics *, enum program, double *values);
 
 #endif

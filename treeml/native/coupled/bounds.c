@@ -217,6 +217,7 @@ int bounds_at (struct search *search, const struct place *place, uint64_t mask, 
 
 void bounds_clear (struct search *search, uint64_t mask) {
   struct store *store = &search->shared->store;
+  search->passed &= ~mask;
   for (size_t i = 0; i < store->entry_room; i++)
     if (entry_at (store, i)->depth >= 0)
       entry_at (store, i)->known &= ~mask;
@@ -224,6 +225,7 @@ void bounds_clear (struct search *search, uint64_t mask) {
 
 void bounds_exchange (struct search *search, int one, int other) {
   struct store *store = &search->shared->store;
+  search->passed &= ~((uint64_t) 1 << one | (uint64_t) 1 << other);
   for (size_t i = 0; i < store->entry_room; i++) {
     struct entry *entry = entry_at (store, i);
     if (entry->depth < 0)

@@ -82,6 +82,8 @@ TREEML_PUBLIC int treeml_coupled_tree (const treeml_coupled *, int32_t *test, in
 TREEML_PUBLIC int32_t treeml_coupled_statistics (void);
 TREEML_PUBLIC int treeml_coupled_statistic (const treeml_coupled *, int32_t index, const char **name, double *value,
                                             const char **help);
+/* The values of all statistics, in the order of their indices. */
+TREEML_PUBLIC int treeml_coupled_numbers (const treeml_coupled *, double *values);
 TREEML_PUBLIC const char *treeml_coupled_kernel (const treeml_coupled *);
 
 #endif

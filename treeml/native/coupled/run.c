@@ -505,6 +505,13 @@ int treeml_coupled_statistic (const treeml_coupled *coupled, int32_t index, cons
                  : TREEML_BAD_ARGUMENT;
 }
 
+int treeml_coupled_numbers (const treeml_coupled *coupled, double *values) {
+  if (!coupled || !values)
+    return TREEML_BAD_ARGUMENT;
+  statistics_numbers (&coupled->statistics, program_coupled, values);
+  return TREEML_OK;
+}
+
 int treeml_coupled_watch (treeml_coupled *coupled, treeml_progress watch, void *state) {
   if (!coupled)
     return TREEML_BAD_ARGUMENT;

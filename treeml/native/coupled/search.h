@@ -206,6 +206,8 @@ struct search {
   int64_t weights[most_multipliers * (1 + vector_most_sums)]; /* of those in use, for filters */
 
   const struct table *table; /* of the last table_at */
+  struct place table_place;  /* whose table it is */
+  uint64_t passed;           /* the multipliers for which `best` holds the stumps of this table */
   struct table *scratch;     /* for tables that are not kept */
   struct place scratch_place;
   int scratch_filled;
@@ -282,7 +284,7 @@ void table_cells (const struct search *, int32_t test, int side, int32_t other, 
 void table_side (const struct search *, int32_t test, int side, int64_t *sums);
 /* Whether `other` may be tested on a side of `test`. */
 int may_follow (const struct search *, int32_t test, int32_t other);
-/* The least score of a tree of depth two on the table; fills best[side][multiplier]. */
+/* The least score of a tree of depth two on the table; fills best[side][multiplier], unless that was done before. */
 int64_t table_pass (struct search *, int multiplier);
 
 /* A score, or IMPOSSIBLE if a part of it was. */
@@ -311,7 +313,7 @@ int64_t bounds_tree (struct search *, const struct place *, int multiplier, stru
 /* A split in a tree over the caller's tests, whose sides may be the other way round; -1 if memory is short. */
 int64_t tree_add_split (struct search *, struct tree *, int32_t test);
 void tree_set_side (struct search *, struct tree *, int64_t node, int32_t test, int side, int64_t child);
-/* Makes the bounds of these multipliers unknown. */
+/* Makes the bounds and stumps of these multipliers unknown. */
 void bounds_clear (struct search *, uint64_t mask);
 /* Makes room for the bounds of this many multipliers; what is known about them stays. */
 void bounds_make_slots (struct search *, int slots);

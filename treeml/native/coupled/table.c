@@ -151,10 +151,6 @@ static void sum_rows (const struct merged *merged, const uint64_t *rows, int64_t
     }
 }
 
-void place_total (const struct search *search, const struct place *place, int64_t *sums) {
-  sum_rows (search->merged, place->rows, sums);
-}
-
 static void count_rows (struct search *search, const uint64_t *rows, struct table *table) {
   const struct merged *merged = search->merged;
   search->statistics.tables++;
@@ -302,9 +298,24 @@ static int same_place (const struct place *one, const struct place *other) {
   return !memcmp (one->literal, other->literal, (size_t) one->literals * sizeof *one->literal);
 }
 
+static int has_table_of (const struct search *search, const struct place *place) {
+  return search->table && same_place (&search->table_place, place);
+}
+
+void place_total (const struct search *search, const struct place *place, int64_t *sums) {
+  if (has_table_of (search, place))
+    memcpy (sums, search->table->total, (size_t) search->merged->channels * sizeof *sums);
+  else
+    sum_rows (search->merged, place->rows, sums);
+}
+
 int table_at (struct search *search, const struct place *place) {
   if (search_poll (search, 0))
     return 0;
+  if (has_table_of (search, place))
+    return 1;
+  search->table_place = *place;
+  search->passed = 0;
   if (search->scratch_filled && same_place (&search->scratch_place, place)) {
     search->table = search->scratch;
     return 1;
@@ -362,7 +373,8 @@ static void task_fees (const struct search *search, const struct multiplier *mul
   }
 }
 
-int64_t table_pass (struct search *search, int index) {
+/* Fills best[side][multiplier]. */
+static void score_stumps (struct search *search, int index) {
   const struct merged *merged = search->merged;
   const struct multiplier *multiplier = &search->multiplier[index];
   struct stumps_task task = {.tests = merged->tests,
@@ -386,6 +398,16 @@ int64_t table_pass (struct search *search, int index) {
                             search->best[1] + (int64_t) index * merged->stride};
   search->statistics.passes++;
   (merged->narrow ? search->stumps->narrow : search->stumps->wide) (&task, best);
+  search->passed |= (uint64_t) 1 << index;
+}
+
+int64_t table_pass (struct search *search, int index) {
+  const struct merged *merged = search->merged;
+  const struct multiplier *multiplier = &search->multiplier[index];
+  if (!(search->passed >> index & 1))
+    score_stumps (search, index);
+  const int64_t *best[2] = {search->best[0] + (int64_t) index * merged->stride,
+                            search->best[1] + (int64_t) index * merged->stride};
   int64_t least = leaf_score (search, multiplier, search->table->total, NULL);
   const int64_t count = count_of (search, search->table->total);
   for (int32_t test = 0; test < merged->tests; test++) {

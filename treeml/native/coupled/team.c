@@ -32,6 +32,7 @@ static void *work (void *argument) {
 /* What the main thread has changed since the workers were made. */
 static void inform (const struct search *search, struct search *worker) {
   worker->multipliers = search->multipliers;
+  worker->passed = 0;
   memcpy (worker->multiplier, search->multiplier, sizeof worker->multiplier);
   memcpy (worker->weights, search->weights, sizeof worker->weights);
 }

@@ -71,6 +71,8 @@ TREEML_PUBLIC int treeml_coupled_numeric_tree (const treeml_coupled_numeric *, i
 TREEML_PUBLIC int32_t treeml_coupled_numeric_statistics (void);
 TREEML_PUBLIC int treeml_coupled_numeric_statistic (const treeml_coupled_numeric *, int32_t index, const char **name,
                                                     double *value, const char **help);
+/* The values of all statistics, in the order of their indices. */
+TREEML_PUBLIC int treeml_coupled_numeric_numbers (const treeml_coupled_numeric *, double *values);
 TREEML_PUBLIC const char *treeml_coupled_numeric_kernel (const treeml_coupled_numeric *);
 
 #endif

@@ -59,6 +59,13 @@ int treeml_coupled_numeric_statistic (const treeml_coupled_numeric *solver, int3
                 : TREEML_BAD_ARGUMENT;
 }
 
+int treeml_coupled_numeric_numbers (const treeml_coupled_numeric *solver, double *values) {
+  if (!solver || !values)
+    return TREEML_BAD_ARGUMENT;
+  statistics_numbers (&solver->statistics, program_coupled_numbers, values);
+  return TREEML_OK;
+}
+
 const char *treeml_coupled_numeric_kernel (const treeml_coupled_numeric *solver) {
   return solver && solver->kernel ? solver->kernel->name : "";
 }

@@ -5,6 +5,7 @@
    because removing rows from a set lowers its optimum by at most their worth: if A was solved, then opt (B) >= opt
    (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of open cuts. At
    the root, several threads take cuts from the same table. */
+#include "common/wide.h"
 #include "numeric/improve.h"
 #include "numeric/node.h"
 
@@ -130,7 +131,8 @@ static int64_t slack_of (const struct numeric_node *node, const struct numeric_w
   const struct numeric_column *column = &node->column[f];
   const int64_t width =
       numeric_worth (node->set, f, column->position[last]) - numeric_worth (node->set, f, column->position[first]);
-  const int64_t slack = node->solver->group ? 0 : width / 2 * worker->slack / 100;
+  const wide share = (wide) (width / 2) * worker->slack / 100; /* rows may weigh 2^60 together */
+  const int64_t slack = node->solver->group ? 0 : share < NUMERIC_NONE / 2 ? (int64_t) share : NUMERIC_NONE / 2;
   return node->root && node->depth <= 2 ? least (slack, node->upper / 2) : slack;
 }
 

@@ -12,8 +12,9 @@
 
 enum { rows_between_clocks = 1 << 20 };
 enum { paused = 100 }; /* a further reason to stop: a search has used up its share of the work */
-/* In rows times columns: from `large` on a sample is tried first, and `sampled` is the size of the sample. */
-enum { large = 500000, sampled = 100000 };
+/* In rows times columns: from `large` on a sample is tried first, and `sampled` is the size of the sample. Up to
+   `small` a search of depth three is short. */
+enum { large = 500000, sampled = 100000, small = 20000 };
 
 int numeric_fail (treeml_numeric *solver, int code, const char *format, ...) {
   va_list arguments;
@@ -364,12 +365,19 @@ static int64_t beside_base (const treeml_numeric *solver, int64_t limit) {
   return limit - solver->base;
 }
 
+/* Whether the search is so short that it needs no good tree to begin with: the first split of a greedy tree is where it
+   begins, and then it finds the best splits below that one. */
+static int is_brief (const treeml_numeric *solver, const struct numeric_set *set) {
+  return solver->depth == 3 && set->rows * solver->columns <= small;
+}
+
 /* Builds a greedy tree of a set, or one that follows a guide, and offers it as a solution. */
 static void try_greedy (struct numeric_worker *worker, struct numeric_set *set, const struct numeric_tree *guide,
                         int ahead, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
+  const int64_t depth = is_brief (solver, set) ? 2 : solver->depth;
   tree->nodes = 0;
-  if (numeric_greedy (worker, set, solver->depth, solver->leaves, guide, 0, ahead, tree))
+  if (numeric_greedy (worker, set, depth, solver->leaves, guide, 0, ahead, tree))
     numeric_offer (worker, tree);
   else
     tree->nodes = 0; /* without memory, what was built has nodes without children, and guides nobody */
@@ -464,10 +472,10 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
     }
     if (!numeric_stopping (solver))
       try_greedy (worker, set, NULL, 0, &tree);
-    if (solver->depth > 2 && tree.nodes && !numeric_stopping (solver))
+    const int follows = solver->depth > 2 && !is_brief (solver, set);
+    if (follows && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if ((solver->depth > 3 || size > 20000) && solver->depth > 2 && solver->options.deepen &&
-        !numeric_stopping (solver))
+    if (follows && solver->options.deepen && !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);

@@ -200,7 +200,7 @@ static int add_limited (treeml_sets *sets, const struct histograms *all, int32_t
   return 1;
 }
 
-/* Adds, or takes out, a leaf of every class, or a split into two leaves of every class. */
+/* Adds a leaf of every class; or takes out the splits into two leaves of a class that one leaf may predict. */
 static int add_labels (treeml_sets *sets, int32_t state, const struct arc *arc) {
   const int32_t limited = sets->input.limited, leaves = arc ? 2 : 1;
   if (sets->input.leaves && leaves > sets->input.leaves)
@@ -208,7 +208,7 @@ static int add_labels (treeml_sets *sets, int32_t state, const struct arc *arc) 
   for (int32_t label = 0; label < sets->input.width; label++) {
     const int64_t *one = sets_label (sets, arc ? arc->yes : state, label);
     const int64_t *other = arc ? sets_label (sets, arc->no, label) : NULL;
-    if (one[0] >= NO_TREE || (other && other[0] >= NO_TREE))
+    if (one[0] >= NO_TREE || (other && (other[0] >= NO_TREE || sets_label (sets, state, label)[0] >= NO_TREE)))
       continue;
     const int64_t cost = one[0] + (arc ? other[0] + arc->cost : 0);
     for (int32_t k = 0; k < limited; k++)
@@ -308,7 +308,7 @@ static int finish (treeml_sets *sets, struct histograms *all, const struct sum *
   return ok && sets_go_on (sets, all->size[state] + 16);
 }
 
-/* Takes out the splits into two leaves that predict the same. */
+/* Takes out the splits into two leaves that are one leaf. */
 static int take_out (treeml_sets *sets, const struct sum *sum, const struct arc *arc, int64_t budget) {
   const struct state *yes = &sets->states[arc->yes], *no = &sets->states[arc->no];
   const int64_t cost = arc->cost + yes->leaf + no->leaf;

@@ -183,13 +183,13 @@ int64_t sets_prediction (const treeml_sets *sets, int32_t state, int64_t *words)
   return count;
 }
 
-/* Whether leaves with the rows of these states predict the same. */
-int sets_alike (treeml_sets *sets, int32_t yes, int32_t no) {
+/* Whether a split into leaves on these states is no tree of its own: they predict the same, and so may one leaf. */
+int sets_alike (treeml_sets *sets, int32_t state, int32_t yes, int32_t no) {
   const struct state *a = &sets->states[yes], *b = &sets->states[no];
   if (a->leaf >= NO_TREE || b->leaf >= NO_TREE || sets->input.model == TREEML_SETS_CUSTOM)
     return 0;
   if (sets->input.model == TREEML_SETS_CLASSES)
-    return a->label == b->label;
+    return a->label == b->label && sets->states[state].label == a->label;
   const uint64_t *rows_a = sets_key (sets, yes), *rows_b = sets_key (sets, no);
   for (int o = 0; o < sets->input.width; o++) {
     if (sets->input.model == TREEML_SETS_QUANTILE) {

@@ -300,7 +300,7 @@ static int add_arc (treeml_sets *sets, int32_t state, int32_t test, int32_t yes,
   if (!ok)
     return 0;
   const int64_t cost = sets_test_cost (sets, state, test);
-  sets->arcs[sets->arcs_used++] = (struct arc) {test, yes, no, sets_alike (sets, yes, no), cost};
+  sets->arcs[sets->arcs_used++] = (struct arc) {test, yes, no, sets_alike (sets, state, yes, no), cost};
   sets->states[state].arcs++;
   return 1;
 }
@@ -316,8 +316,8 @@ static int consider (treeml_sets *sets, int32_t state, int32_t test, struct leve
   if (quick_bound (sets, sides.leaf[0], depth - 1) + quick_bound (sets, sides.leaf[1], depth - 1) > rest)
     return 1;
   if (depth == 1 && sets->input.model == TREEML_SETS_CLASSES && !sets->input.limited &&
-      sides.label[0] == sides.label[1])
-    return 1; /* two leaves of one class are one leaf */
+      sides.label[0] == sides.label[1] && sides.label[0] == sets->states[state].label)
+    return 1; /* two leaves of one class are one leaf, if its requirements allow that */
   if (bound_from_neighbours (sets, level, test) > rest)
     return 1;
   int32_t yes, no;

@@ -6,8 +6,8 @@
    kept: a branch and bound search (search.c) knows the least cost of every side, and what is left of the budget.
 
    Trees are numbered from 0 in the order of their costs; trees of one cost are in the order of leaves (if counted), of
-   limited sums, and then of tests. A tree is never a split of two leaves that predict the same. All numbers are
-   integers.
+   limited sums, and then of tests. A tree is never a split of two leaves that predict the same, unless a requirement on
+   leaves forbids that prediction to one leaf instead of the two. All numbers are integers.
 
    Sums over the predictions of all rows may be limited. Then a leaf may predict any class (if labels are free), and the
    histograms count trees by cost and limited sums. Guides keep them small: a guide is a combination factor[0] * cost +
@@ -64,7 +64,7 @@ typedef struct treeml_sets_input {
   const int32_t
       *group; /* of every test: two tests of a group that split a state in the same way count once; -1: none */
   const int64_t *count;         /* of every row, positive */
-  const int64_t *cost;          /* classes: rows x width, not negative; otherwise the targets, rows x width */
+  const int64_t *cost;          /* classes: rows x width, not negative, at most 2^60 in all; otherwise the targets */
   const int64_t *weight;        /* of every row, for squared and quantile */
   const int64_t *column_cost;   /* of every column, per row and path, or null */
   const int64_t *limit_cost;    /* rows x width, or null */

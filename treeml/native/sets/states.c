@@ -372,6 +372,24 @@ static int make_root (treeml_sets *sets) {
   return sets->levels && sets->heads ? 1 : sets_fail (sets, TREEML_SETS_MEMORY);
 }
 
+/* Whether the costs of classes are not negative, and those of a tree are at most 2^60. */
+static int fits (const treeml_sets_input *in) {
+  int64_t most = 0;
+  for (int64_t row = 0; row < in->rows; row++) {
+    int64_t here = 0;
+    for (int64_t c = 0; c < in->width; c++) {
+      const int64_t cost = in->cost[row * in->width + c];
+      if (cost < 0)
+        return 0;
+      here = cost > here ? cost : here;
+    }
+    if (here > (INT64_C (1) << 60) - most)
+      return 0;
+    most += here;
+  }
+  return 1;
+}
+
 static int is_valid (const treeml_sets_input *in) {
   if (!in || in->rows <= 0 || in->tests < 0 || in->columns < 0 || in->width <= 0 || in->depth < 0 || in->price < 0)
     return 0;
@@ -396,7 +414,7 @@ static int is_valid (const treeml_sets_input *in) {
   for (int32_t test = 0; test < in->tests; test++)
     if (in->column[test] < 0 || in->column[test] >= in->columns)
       return 0;
-  return in->cost && (in->model == TREEML_SETS_CLASSES || in->weight);
+  return in->cost && (in->model == TREEML_SETS_CLASSES ? fits (in) : in->weight != NULL);
 }
 
 /* The sets themselves, without contents, in an arena of their own or in another one. */

@@ -28,7 +28,7 @@ struct state {
 /* A split of a state in a wanted tree. */
 struct arc {
   int32_t test, yes, no;
-  int32_t alike; /* whether leaves on both sides would predict the same */
+  int32_t alike; /* whether leaves on both sides would be one leaf */
   int64_t cost;  /* of the test itself */
 };
 
@@ -138,7 +138,7 @@ void sets_until (treeml_sets *, double seconds);
 
 /* leaf.c: the cost of a leaf without its price, and its class */
 int64_t sets_leaf (treeml_sets *, const uint64_t *rows, const int64_t *sums, int32_t *label);
-int sets_alike (treeml_sets *, int32_t yes, int32_t no);
+int sets_alike (treeml_sets *, int32_t state, int32_t yes, int32_t no);
 int64_t sets_prediction (const treeml_sets *, int32_t state, int64_t *words); /* of a number, as integers */
 int sets_allows_label (const treeml_sets *, const int64_t *sums, int32_t label);
 
@@ -185,7 +185,7 @@ struct block {
   const struct arc *arc;
   int64_t yes, no; /* bins of the sides */
   tally pairs;
-  int32_t skipped;            /* how many pairs are left out: two leaves that predict the same */
+  int32_t skipped;            /* how many pairs are left out: two leaves that are one leaf */
   tally skip[most_labels];    /* their places among all pairs, in order */
   int32_t label[most_labels]; /* their classes */
 };

@@ -24,15 +24,15 @@ int sets_labels (const treeml_sets *sets, int32_t state, int64_t bin, int32_t *l
   return found;
 }
 
-/* Finds the pairs of two leaves that predict the same. */
-static void skip_pairs (const treeml_sets *sets, struct block *block) {
+/* Finds the pairs of two leaves that are one leaf. */
+static void skip_pairs (const treeml_sets *sets, int32_t state, struct block *block) {
   int32_t yes[most_labels], no[most_labels];
   const int of_yes = sets_labels (sets, block->arc->yes, block->yes, yes);
   const int of_no = of_yes ? sets_labels (sets, block->arc->no, block->no, no) : 0;
   block->skipped = 0;
   for (int i = 0; i < of_yes; i++)
     for (int j = 0; j < of_no; j++)
-      if (sets->input.limited ? yes[i] == no[j] : block->arc->alike) {
+      if (sets->input.limited ? yes[i] == no[j] && sets_label (sets, state, yes[i])[0] < NO_TREE : block->arc->alike) {
         block->skip[block->skipped] = (tally) i * sets->counted.bins[block->no].trees + (tally) j;
         block->label[block->skipped++] = yes[i];
       }
@@ -66,7 +66,7 @@ int sets_next_block (const treeml_sets *sets, int32_t state, int64_t bin, int32_
       block->arc = arc;
       block->yes = side;
       block->no = no;
-      skip_pairs (sets, block);
+      skip_pairs (sets, state, block);
       block->pairs = all->bins[side].trees * all->bins[no].trees - (tally) block->skipped;
       if (block->pairs)
         return 1;

@@ -30,7 +30,7 @@ static int send_down (treeml_sets *sets, int32_t state, int64_t number, tally *a
     above[block.yes] += here * sets->counted.bins[block.no].trees;
     above[block.no] += here * sets->counted.bins[block.yes].trees;
     for (int32_t i = 0; i < block.skipped; i++) {
-      /* A pair of equal leaves is no tree. */
+      /* A pair of leaves that are one leaf is no tree. */
       ends[end_of (sets, block.arc->yes, block.label[i])] -= (wide) here;
       ends[end_of (sets, block.arc->no, block.label[i])] -= (wide) here;
     }

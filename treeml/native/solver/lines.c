@@ -2,7 +2,8 @@
 
    A leaf costs the least sum of weighted squares plus ridge * weight of the leaf * the sum of its squared slopes; the
    intercept is free. Without a ridge the residual comes from a QR decomposition with pivots (Businger and Golub 1965),
-   with the same tolerance for dependent columns as LAPACK's least squares; with one, from Cholesky's. */
+   with the same tolerance for dependent columns as LAPACK's least squares; with one, from Cholesky's. A simple model
+   has a slope for one column only, the one with which it costs least. */
 #include "solver/lines.h"
 
 #include <float.h>
@@ -15,6 +16,7 @@ struct lines {
   double *values; /* rows x columns, in units of the spread of each column */
   double *target, *weight;
   double ridge;
+  int is_simple;
   double *left;  /* the columns of a leaf, one after the other, centered and times the root of the weights */
   double *right; /* its targets, likewise */
   double *square, *slope, *norm, *middle;
@@ -146,12 +148,39 @@ static double plain_loss (struct lines *lines, int64_t count) {
   return product (lines->right + rank, lines->right + rank, count - rank);
 }
 
+/* The same with the slope of one column: that which explains most. A column that varies by no more than the rounding of
+   its values is constant. */
+static double simple_loss (struct lines *lines, int64_t count, double price, double total) {
+  const double noise = DBL_EPSILON * (double) count;
+  double slope = 0, most = 0;
+  const double *chosen = NULL;
+  for (int32_t j = 0; j < lines->columns; j++) {
+    const double *column = lines->left + j * count;
+    const double squares = product (column, column, count), both = product (column, lines->right, count);
+    const double size = squares + total * lines->middle[j] * lines->middle[j];
+    if (squares <= noise * noise * size || both * both <= most * (squares + price))
+      continue;
+    most = both * both / (squares + price);
+    slope = both / (squares + price);
+    chosen = column;
+  }
+  double loss = price * slope * slope;
+  for (int64_t i = 0; i < count; i++) {
+    const double rest = lines->right[i] - (chosen ? slope * chosen[i] : 0);
+    loss += rest * rest;
+  }
+  return loss;
+}
+
 static int line_costs (void *state, int64_t sets, const int64_t *starts, const int32_t *rows, double *costs) {
   struct lines *lines = state;
   for (int64_t set = 0; set < sets; set++) {
     const int64_t count = starts[set + 1] - starts[set];
-    const double price = lines->ridge * center (lines, rows + starts[set], count);
-    costs[set] = price > 0 ? ridge_loss (lines, count, price) : plain_loss (lines, count);
+    const double total = center (lines, rows + starts[set], count), price = lines->ridge * total;
+    if (lines->is_simple)
+      costs[set] = simple_loss (lines, count, price, total);
+    else
+      costs[set] = price > 0 ? ridge_loss (lines, count, price) : plain_loss (lines, count);
   }
   return 0;
 }
@@ -164,7 +193,7 @@ static double *copy_numbers (treeml_solver *solver, const double *from, int64_t 
 }
 
 int lines_make (treeml_solver *solver, const double *values, int32_t columns, const double *target,
-                const double *weight, double ridge) {
+                const double *weight, double ridge, int is_simple) {
   const int64_t rows = solver->rows, cells = rows * columns;
   for (int64_t i = 0; i < cells; i++)
     if (!isfinite (values[i]))
@@ -174,7 +203,7 @@ int lines_make (treeml_solver *solver, const double *values, int32_t columns, co
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "targets must be finite, and weights also not negative");
   struct lines *lines = solver->lines = arena_allocate (&solver->arena, 1, sizeof *lines);
   if (lines) {
-    *lines = (struct lines) {.rows = rows, .columns = columns, .ridge = ridge};
+    *lines = (struct lines) {.rows = rows, .columns = columns, .ridge = ridge, .is_simple = is_simple};
     lines->values = copy_numbers (solver, values, cells);
     lines->target = copy_numbers (solver, target, rows);
     lines->weight = copy_numbers (solver, weight, rows);

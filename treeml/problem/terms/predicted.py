@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.problem.grid import Grid, counting
-from treeml.problem.magnitudes import added, common_divisor, largest, row_ends
+from treeml.problem.magnitudes import SAFE, added, common_divisor, largest, row_ends
 from treeml.problem.shapes import groups
 from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import Recurrence
@@ -44,7 +44,7 @@ class Predicted(Term):
     def ends(self) -> tuple[int, int]:
         """The least and the greatest sum of costs of any predictions, computed once."""
         if "ends" not in self._facts:
-            self._facts["ends"] = row_ends(self.cost)
+            self._facts["ends"] = row_ends(self.cost, self.largest)
         found: tuple[int, int] = self._facts["ends"]
         return found
 
@@ -52,12 +52,13 @@ class Predicted(Term):
     def totals(self) -> list[int]:
         """For every class the sum of costs if all rows are predicted as it, computed once."""
         if "totals" not in self._facts:
-            self._facts["totals"] = [added(costs) for costs in self.cost.T]
+            is_safe = self.largest * len(self.cost) < SAFE
+            self._facts["totals"] = self.cost.sum(axis=0).tolist() if is_safe else [added(each) for each in self.cost.T]
         found: list[int] = self._facts["totals"]
         return found
 
     def value(self, routed: Routed) -> Fraction:
-        total = routed.total_at_labels(self.cost)
+        total = routed.total_at_labels(self.cost, self.largest)
         return Fraction(total) if self.scale == 1 else self.scale * total
 
     def recurrence(self) -> type[Recurrence]:

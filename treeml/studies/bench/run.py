@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -56,7 +56,7 @@ def bench(
             ]
             cases = [Case(Statements.parse(entry.spec), entry.data, None, _name(entry)) for entry in asked_for]
             names = [CHOSEN] if backends is None else split_names(backends)
-            jobs = prepare(cases, names, options=options, parallel=parallel)
+            jobs = prepare(cases, names, options=replace(options, races=True), parallel=parallel)
             with live_table(jobs, quiet) as show:
                 comparison = run(jobs, parallel, journal, show)
     finally:

@@ -22,7 +22,6 @@ from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
-from treeml.problem.magnitudes import row_ends
 from treeml.problem.problem import Problem
 from treeml.problem.shapes import deepest
 from treeml.problem.tree import Node
@@ -34,9 +33,10 @@ if TYPE_CHECKING:
 
 DEEP = 3  # from this depth on, prices on requirements and smaller depths may come first,
 SHORT, SHORT_SHARE = 0.3, 0.25  # if a search has not ended after this many seconds, or this share of the time
-SLOW_BOUND = 5  # from this depth on, the search on tests has a bound late
-PRICED, PRICED_SHARE = (1.0, 20.0), 0.3  # seconds for searches with prices, if bounds are not slow and if they are,
+SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a search has a bound late
+PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
+MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
 NO_GOAL = (Evidence("no goal"),)
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
@@ -105,11 +105,11 @@ class CoupledRun(NativeRun):
         best, start = first, tree_of(first, self.problem) if len(first.test) else self.start
         lower = _whole(first.bound)
         on_columns = self.kernel == "coupled numeric"
+        turn = self.turn_of_prices(depth)
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
-            is_turn = shallow == (2 if on_columns else DEEP + 1) and (on_columns or depth >= SLOW_BOUND)
-            if is_turn and not self._is_ending:
-                lower, start = self.priced(task, lower, start)
+            if shallow == turn and not self._is_ending:
+                lower, start = self.priced(task, lower, start, tells)
             if on_columns and depth == DEEP:
                 break
             found = self.search(solver, task, shallow, start)
@@ -120,26 +120,45 @@ class CoupledRun(NativeRun):
                 return replace(best, status=status, stop=found.stop, bound=lower)
             if found.stop != "proved":
                 break
+        if turn == depth and not self._is_ending:
+            lower, start = self.priced(task, lower, start, tells)
         self.tells = tells
         return self.search(solver, task, depth, start, lower=lower)
 
-    def priced(self, task: CoupledTask, lower: int | None, start: Node | None) -> tuple[int | None, Node | None]:
+    def turn_of_prices(self, depth: int) -> int | None:
+        """The depth before whose search prices on the requirements are tried; None if they are not worth their time."""
+        if self.kernel == "coupled numeric":
+            return 2
+        if depth >= SLOW_BOUND[self.kernel]:
+            return min(DEEP + 1, depth)
+        return depth if depth > DEEP and self.limits.deadline.left() < LITTLE else None
+
+    def priced(
+        self, task: CoupledTask, lower: int | None, start: Node | None, tells: bool
+    ) -> tuple[int | None, Node | None]:
         """A bound and a tree that are at least as good, from searches with prices on the requirements."""
         if self.one_goal is None:
             return lower, start
         prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress)
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
-        left = self.limits.deadline.left()
-        depth = depth_of(self.problem)
-        seconds = min(PRICED[depth >= SLOW_BOUND], (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left)
-        if depth > DEEP:  # trees of less depth are found much faster
+        left, depth = self.limits.deadline.left(), depth_of(self.problem)
+        seconds = (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left
+        is_slow = depth >= SLOW_BOUND[self.kernel]
+        if left > MUCH or not is_slow:
+            seconds = min(PRICED[depth > DEEP + 1], seconds)
+        if depth > DEEP and self.kernel == "coupled numeric":  # trees of less depth are found much faster
             prices.depth = DEEP
             prices.search(seconds / 3)
             prices.depth = None
         prices.search(seconds)
         bounds = [bound for bound in (lower, prices.bound) if bound is not None]
-        return max(bounds, default=None), start if prices.tree is None else prices.tree
+        best = max(bounds, default=None)
+        if tells and prices.cost is not None and not prices.is_interrupted:
+            self.tells = True
+            self._goes_on(task, prices.cost, best)
+            self.tells = False
+        return best, start if prices.tree is None else prices.tree
 
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         """The settings of every search of this run; all of its tasks have one objective."""
@@ -182,8 +201,6 @@ class CoupledRun(NativeRun):
         """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
         from treeml.native.solver import Found  # imported here: start-up time
 
-        least = row_ends(task.values[0])[0] + int(task.objective.price)
-        lower = least if lower is None else max(lower, least)
         if task.most is not None:
             upper = task.most if upper is None else min(upper, task.most)
         begin = None

@@ -15,7 +15,7 @@ import numpy as np
 
 from treeml.backends.native.coupled.conditions import NO_FEES, NO_RULES, Fees, LeafRules, paid, read_fees, read_rules
 from treeml.backends.native.coupled.requirements import limits_predictions
-from treeml.backends.native.goals import NativeObjective, objective_of, scaled_cost
+from treeml.backends.native.goals import NativeObjective, objective_of, predicted_part
 from treeml.problem.evaluate import Routed
 from treeml.problem.magnitudes import SAFE, added, common_divisor, largest, row_ends, row_reach
 from treeml.problem.problem import Bound, Problem, once
@@ -40,6 +40,7 @@ class LimitedSum:
     low: int | None = None
     high: int | None = None
     names: list[str] = field(default_factory=list)
+    ends: tuple[int, int] | None = None  # the least and the greatest sum of any labels of the rows, if they are known
 
     def limit(self, low: int | None, high: int | None, name: str) -> None:
         """Adds limits; the strictest ones stay."""
@@ -77,11 +78,15 @@ def read_coupled(problem: Problem) -> CoupledTask:
     """The task of a problem with requirements on predictions; OverflowError if its numbers are too large."""
     objective = objective_of(problem)
     cost = np.zeros((problem.rows, problem.classes), np.int64) if objective.cost is None else objective.cost
-    _check_size(row_reach(cost) + abs(int(objective.price)) * max(1, problem.rows))
+    prices = abs(int(objective.price)) * max(1, problem.rows)
+    if objective.largest_cost * problem.rows + prices > MOST:
+        _check_size(row_reach(cost) + prices)
     found, excluded = limited_sums(bound for bound in problem.bounds if limits_predictions(bound))
     most = _limit_of_goal(objective, cost, found)
     kept, crossed = restrictions(found)
-    values = np.ascontiguousarray(np.stack([cost, *(each.cost for each in kept)]), dtype=np.int64)
+    values = np.empty((1 + len(kept), problem.rows, problem.classes), np.int64)
+    for place, each in enumerate([cost, *(limited.cost for limited in kept)]):
+        values[place] = each
     lows, highs = tuple(each.low for each in kept), tuple(each.high for each in kept)
     fees, rules = read_fees(problem, objective), read_rules(problem)
     return CoupledTask(objective, values, lows, highs, most, crossed or excluded, fees, rules)
@@ -135,13 +140,13 @@ def restrictions(sums: Iterable[LimitedSum]) -> tuple[list[LimitedSum], str | No
     """The limits that some labels of the rows exceed, and the name of a requirement that no labels meet."""
     kept, excluded = [], None
     for limited in sums:
-        least, greatest = row_ends(limited.cost)
+        least, greatest = limited.ends or row_ends(limited.cost)
         low = None if limited.low is None or limited.low <= least else limited.low
         high = None if limited.high is None or limited.high >= greatest else limited.high
         if (low is not None and low > greatest) or (high is not None and high < least) or _crossed(low, high):
             excluded = limited.names[-1]
         if low is not None or high is not None:
-            kept.append(LimitedSum(limited.cost, low, high, limited.names))
+            kept.append(LimitedSum(limited.cost, low, high, limited.names, (least, greatest)))
     return kept, excluded
 
 
@@ -163,11 +168,11 @@ def _crossed(low: int | None, high: int | None) -> bool:
 
 def _add(bound: Bound, found: _Sums) -> bool:
     """Adds the limits of a bound to its sum in normal form; False if its sum is constant and beyond the limit."""
-    scaled = scaled_cost(bound.sum)
-    assert scaled is not None
-    factor, cost = scaled
+    part = predicted_part(bound.sum)
+    assert part is not None
+    factor, term = part
     limit = bound.limit - bound.sum.constant if bound.sum.constant else bound.limit
-    plain, steps, shift = found.form(cost)
+    plain, steps, shift = found.form(term.cost)
     if shift:
         limit -= factor * shift
     if not steps:
@@ -177,7 +182,10 @@ def _add(bound: Bound, found: _Sums) -> bool:
     sense = bound.sense if below > 0 else {"<=": ">=", ">=": "<=", "=": "="}[bound.sense]
     low = None if sense == "<=" else -(-above // below)
     high = None if sense == ">=" else above // below
-    found.get(plain).limit(low, high, bound.name)
+    limited = found.get(plain)
+    limited.limit(low, high, bound.name)
+    if plain is term.cost:
+        limited.ends = term.ends
     return True
 
 
@@ -189,18 +197,21 @@ def normal_form(cost: Whole) -> tuple[Whole, int, int]:
     first = cost[:, :1]
     if largest(cost) > 2**61:
         raise OverflowError("its integers do not fit in 64 bits")
-    others = cost[:, 1:] - first
-    shift = added(first.ravel())
-    plain = np.zeros_like(cost)
+    counts_first = bool(first.any())
+    others = cost[:, 1:] - first if counts_first else cost[:, 1:]
+    shift = added(first.ravel()) if counts_first else 0
     found = others.ravel()
     place = int((found != 0).argmax()) if found.size else 0
     if not found.size or not found[place]:
-        return plain, 0, shift
+        return np.zeros_like(cost), 0, shift
     steps = common_divisor(found) * (1 if found[place] > 0 else -1)
-    if abs(steps) == 1:  # the usual case, and division is slow
-        np.multiply(others, steps, out=plain[:, 1:])
+    if steps == 1 and not counts_first:
+        plain = cost
     else:
-        np.floor_divide(others, steps, out=plain[:, 1:])
+        plain = np.zeros_like(cost)
+        # A division is slow, and mostly there is none to make.
+        divide = np.multiply if abs(steps) == 1 else np.floor_divide
+        divide(others, steps, out=plain[:, 1:])
     if largest(plain) * len(plain) > MOST:
         _check_size(row_reach(plain))
     return plain, steps, shift
@@ -232,8 +243,10 @@ def _limit_of_goal(objective: NativeObjective, cost: Whole, found: Iterable[Limi
 def _are_multiples(one: Whole, other: Whole) -> bool:
     """Can the entries of one matrix be those of the other times a number?"""
     where = one.ravel().nonzero()[0]
+    if len(where) != np.count_nonzero(other):  # the usual case
+        return False
     if not where.size:
-        return not other.any()
+        return True
     place = int(where[0])
     mine, theirs = int(one.ravel()[place]), int(other.ravel()[place])
     if max(largest(one) * abs(theirs), largest(other) * abs(mine)) >= SAFE:

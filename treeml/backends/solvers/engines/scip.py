@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     Whole = NDArray[np.int64]
 
 FINEST = 1e-10  # the tolerance of reduced costs if columns have wide ranges
+USUAL_ROW, FINEST_ROW = 1e-6, 1e-9  # tolerances of rows: the default, and one that linear programs still keep
 NAME = "SCIP"
 
 
@@ -36,6 +37,7 @@ def solve_program(
     accuracy = accuracy_for(program, FINEST)
     if accuracy.tolerance == FINEST:
         model.setParam("numerics/dualfeastol", FINEST)
+    model.setParam("numerics/feastol", row_tolerance(program))
     if program.whole is None:
         model.setParam("limits/absgap", GAP)
     if run_limits.deadline.left() < float("inf"):
@@ -54,6 +56,14 @@ def solve_program(
     if LEFT in stopped:
         return SolverOutcome(cut_short(stopped), raw="left in a step that SCIP does not leave")
     return _outcome(model, variables, program, stopped, accuracy)
+
+
+def row_tolerance(program: Program) -> float:
+    """A hundredth of a unit of the longest row, relative to that row: SCIP compares sums by relative differences."""
+    row = np.repeat(np.arange(program.rows), np.diff(program.start))
+    most = np.maximum(np.abs(program.lower), np.abs(program.upper)).astype(float)
+    longest = np.bincount(row, weights=np.abs(program.value) * most[program.index], minlength=1).max()
+    return max(FINEST_ROW, min(USUAL_ROW, 0.01 / max(1.0, float(longest))))
 
 
 def write_model(program: Program, deadline: Deadline = NO_DEADLINE) -> tuple[Any, list[Any]]:

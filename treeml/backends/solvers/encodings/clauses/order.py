@@ -49,7 +49,7 @@ from treeml.backends.solvers.encodings.clauses.order_model import AtMost, OrderM
 from treeml.backends.solvers.encodings.clauses.order_sums import write_forms
 from treeml.backends.solvers.encodings.clauses.pseudo_boolean import Clauses
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
-from treeml.backends.task.deadline import NO_DEADLINE
+from treeml.backends.task.deadline import NO_DEADLINE, in_time
 from treeml.backends.task.integer_task import IntegerTask
 from treeml.backends.task.node_questions import NodeQuestions
 from treeml.problem.problem import Problem
@@ -112,11 +112,11 @@ def _write_nodes(model: OrderModel) -> None:
     model.side = base + kinds + np.arange(groups)[None, :]
     if free:
         model.split = base[:, 0] + kinds + groups
-    template = _template(questions, kinds)
+    template = _template(questions, kinds, clauses.deadline)
     for node in range(nodes.branches):
         for clause_array in template:
             shift = np.sign(clause_array) * (int(base[node, 0]) - 1)
-            clauses.extend((clause_array + shift).tolist())
+            clauses.extend_rows(clause_array + shift)
         asks = model.ask[node].tolist()
         if model.split is None:
             clauses.add(*asks)
@@ -130,7 +130,7 @@ def _write_nodes(model: OrderModel) -> None:
         clauses.at_most_one(asks)
 
 
-def _template(questions: NodeQuestions, kinds: int) -> list[Whole]:
+def _template(questions: NodeQuestions, kinds: int, deadline: Deadline) -> list[Whole]:
     """The clauses of one node over variables 1 .. kinds (asks) and kinds + 1 .. kinds + groups (sides)."""
     twos: list[Whole] = []
     threes: list[Whole] = []
@@ -143,6 +143,7 @@ def _template(questions: NodeQuestions, kinds: int) -> list[Whole]:
         threes.append(np.stack([np.full(len(before), -ask), before, -after], axis=1))
 
     for place, question in enumerate(questions):
+        in_time(deadline)
         ask = place + 1
         sides = kinds + 1 + np.arange(questions.groups)
         if question.kind == "test":

@@ -11,11 +11,14 @@ from collections.abc import Iterable, Sequence
 from math import gcd
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.backends.contract import Deadline
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
 
 MOST_TOTALIZER = 1_500_000  # clauses
+_SECONDS_TO_RELEASE = 1e-7  # per clause: millions of them take a while to be given back
+_AT_ONCE = 1 << 16  # clauses that are written between two looks at the clock
 
 
 class Clauses:
@@ -42,7 +45,12 @@ class Clauses:
 
     def extend(self, clauses: Iterable[list[int]]) -> None:
         self.clauses.extend(clauses)
-        in_time(self.deadline)
+        in_time(Deadline(self.deadline.at - _SECONDS_TO_RELEASE * len(self.clauses)))
+
+    def extend_rows(self, rows: NDArray[np.int64]) -> None:
+        """The same for a matrix with one clause per row; a large one is written in parts, so that time is kept."""
+        for first in range(0, len(rows), _AT_ONCE):
+            self.extend(rows[first : first + _AT_ONCE].tolist())
 
     def never(self) -> None:
         """Makes the clauses unsatisfiable."""

@@ -1,0 +1,124 @@
+"""A run that is stopped before it has a tree with a split gets one in a moment, whatever back-end was named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import treeml as tml
+from treeml.backends import registry
+from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.portfolio import companion, improving
+from treeml.backends.portfolio.accompany import alone
+from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
+from treeml.backends.portfolio.improving import improve_while
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Depth
+from treeml.problem.tree import Leaf, Split
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
+from treeml.testing.problems import binary, bound, errors, minimize
+
+ROWS = ["00", "01", "10", "11"] * 3
+ACTUAL = [0, 0, 1, 1] * 3
+NAMED = ("native", "cpsat", "mip", "maxsat", "race", "cart", "improve")
+
+
+def table(rows: int = 300, seed: int = 0) -> dict[str, list]:
+    random = np.random.default_rng(seed)
+    columns = {f"x{number}": random.normal(size=rows).round(3) for number in range(3)}
+    wanted = (columns["x0"] > 0.2) ^ (columns["x1"] > 0.5)
+    return {**{name: values.tolist() for name, values in columns.items()}, "y": np.where(wanted, "yes", "no").tolist()}
+
+
+def problem_of(text: str) -> Problem:
+    return lower(*prepare(tml.Model.parse(text), table())).form(numeric=True).problem
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_every_named_back_end_answers_with_a_split_at_once(name: str) -> None:
+    result = tml.Model.parse(f"predict y minimize errors require depth <= 2 solve with {name} within 0 s").solve(
+        table(60)
+    )
+    assert result.tree is not None
+    assert result.measures["leaves"] > 1
+    assert result.verified
+
+
+@pytest.mark.parametrize("stop", [Stop.TIME, Stop.INTERRUPTED])
+@pytest.mark.parametrize("tree", [None, Leaf(0)])
+def test_a_stopped_run_gets_a_first_tree(stop: Stop, tree: Leaf | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = stopped(Answer(Status.UNKNOWN if tree is None else Status.FEASIBLE, stop, tree), monkeypatch)
+    answer = alone(planned, Limits())
+    assert isinstance(answer.tree, Split)
+    assert answer.status is Status.FEASIBLE
+    assert answer.stop is stop
+    assert NOTE_ON_FIRST in answer.notes
+
+
+def test_a_tree_with_a_split_and_a_proof_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(companion.Companion, "first_tree", lambda company: pytest.fail("nobody needs another tree"))
+    assert alone(planned_for("native"), Limits()).status is Status.OPTIMAL
+    found = Answer(Status.FEASIBLE, Stop.TIME, Split(1, Leaf(0), Leaf(1)))
+    assert alone(stopped(found, monkeypatch), Limits()).tree == found.tree
+
+
+def test_options_that_leave_trees_out_get_no_other_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned = stopped(Answer(Status.UNKNOWN, Stop.TIME), monkeypatch, "maxsat")
+    assert alone(planned, Limits(options={"margin": 3})).tree is None
+    planned = stopped(Answer(Status.UNKNOWN, Stop.TIME), monkeypatch)
+    assert alone(planned, Limits(options={"upper": 1})).tree is None
+
+
+def test_ctrl_c_ends_the_moment_for_a_first_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(company: Companion) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(improving, "improve_while", pressed)
+    answer = alone(stopped(Answer(Status.UNKNOWN, Stop.INTERRUPTED), monkeypatch), Limits())
+    assert (answer.status, answer.tree) == (Status.UNKNOWN, None)
+
+
+def planned_for(name: str) -> Plan:
+    goal = minimize(errors(ACTUAL, 2))
+    planned = plan(binary(ROWS, 2, goal, (bound(Depth(), "<=", 2),)), registry.get(name))
+    assert isinstance(planned, Plan)
+    return planned
+
+
+def stopped(answer: Answer, monkeypatch: pytest.MonkeyPatch, name: str = "native") -> Plan:
+    """A plan whose back-end gives this answer."""
+    planned = planned_for(name)
+    monkeypatch.setattr(type(planned.backend), "solve", lambda self, *anything: answer)
+    return replace(planned, steps=())
+
+
+@pytest.mark.parametrize("goal", ["description_length", "gini", "log_loss"])
+def test_goals_without_a_search_of_their_own_are_searched_on_few_tests(
+    goal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(improving, "MOST_ANSWERS", 0)
+    problem = problem_of(f"predict y minimize {goal} require depth <= 2")
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
+    company.is_enough = lambda: isinstance(company.tree, Split)
+    improve_while(company)
+    assert isinstance(company.tree, Split)
+
+
+def test_fewest_leaves_begin_with_a_tree_that_meets_the_requirement() -> None:
+    problem = problem_of("predict y minimize leaves require accuracy >= 95%")
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
+    company.is_enough = lambda: company.tree is not None
+    improve_while(company)
+    assert isinstance(company.tree, Split)
+
+
+def test_a_back_end_that_is_compared_gets_no_tree_from_elsewhere() -> None:
+    """A race is fair if what a back-end has not found is not in its row of the table."""
+    model = tml.Model.parse("predict y minimize errors require depth <= 2")
+    [record] = model.compare(table(60), ["maxsat"], within=0).records
+    assert record["measures"]["leaves"] == 1
+    assert NOTE_ON_FIRST not in str(record)
