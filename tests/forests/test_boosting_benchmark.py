@@ -23,11 +23,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("tuned", [False, True])
+@pytest.mark.parametrize("tuned", ["", "area", "accuracy"])
 @pytest.mark.parametrize("criterion", ["lpboost", "mdboost"])
-def test_a_small_set(folder: Path, criterion: str, tuned: bool) -> None:
+def test_a_small_set(folder: Path, criterion: str, tuned: str) -> None:
     arguments = ["--data-dir", str(folder), "--set", "small", "--criterion", criterion, "--depth", "1", "--folds", "2"]
-    result = CliRunner().invoke(main, [*arguments, *(["--tune"] if tuned else [])])
+    result = CliRunner().invoke(main, [*arguments, *(["--tune", tuned] if tuned else [])])
     assert result.exit_code == 0, result.output
     line = next(line for line in result.output.splitlines() if line.startswith("small"))
     cells = line.split()

@@ -1,4 +1,4 @@
-"""A forest that takes long says so, as a tree does."""
+"""A forest that takes long says so, as a tree does; on columns with many cuts it does without the answers to them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.contract import Progress
+from treeml.backends.anytime.local_kernel import LocalKernel
+from treeml.backends.anytime.search import first_tree
+from treeml.backends.contract import Deadline, Progress, Status
+from treeml.forests import pricing
 from treeml.solving import long_run
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
 
 
 def test_a_forest_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -21,3 +26,26 @@ def test_a_forest_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch, caplo
     model = tml.parse("predict y ensemble by lpboost(penalty = 0.1) maximize margin require depth <= 2")
     model.solve(rows, classes, on_progress=listen)
     assert [message for message in caplog.messages if "Ctrl-C" in message] == [long_run.MESSAGE % (0.0, "forest")]
+
+
+def test_forests_on_many_cuts_are_those_on_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the answers to all cuts are too many, trees are grown on the columns as they are; the proof is the same."""
+    random = np.random.default_rng(5)
+    x = random.normal(size=(40, 3)).round(1)
+    y = np.where((x[:, 0] > 0) ^ (random.random(40) < 0.2), 1, 0)
+    text = "predict y is 1 ensemble by lpboost(penalty = 0.1) maximize margin require depth <= 2"
+    few = tml.parse(text).solve(x, y)
+    monkeypatch.setattr(pricing, "MOST_ANSWERS", 0)
+    many = tml.parse(text).solve(x, y)
+    assert many.status is few.status is Status.OPTIMAL
+    assert many.objective == pytest.approx(few.objective, abs=1e-5)
+
+
+def test_ctrl_c_while_a_tree_is_grown_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(kernel: LocalKernel, *anything: object) -> None:
+        kernel.is_interrupted = True
+
+    monkeypatch.setattr(LocalKernel, "best", interrupted)
+    dataset, request = prepare("minimize errors require depth <= 2", np.array([[0.0], [1.0]]), np.array([0, 1]))
+    with pytest.raises(KeyboardInterrupt):
+        first_tree(lower(dataset, request).form(numeric=True).problem, Deadline())

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixSolver, statistic_names
+from treeml.native.bit_matrix import BRIEF_PAIRS, MOST_DEPTH, BitMatrixSolver, statistic_names
 from treeml.native.solver import Solver, options
 from treeml.native.solver_input import Targets
 
@@ -54,3 +54,9 @@ def test_targets_are_moved_to_the_middle_without_a_change_of_the_loss() -> None:
     cells, targets = random.integers(0, 2, (90, 6)).astype(np.uint8), random.integers(0, 50, 90)
     near, far = (BitMatrixSolver(cells, targets + shift).solve(2, 60.0) for shift in (0, 10**15))
     assert (near.value, near.unit, near.column) == (far.value, far.unit, far.column)
+
+
+@pytest.mark.parametrize(("rows", "columns", "is_brief"), [(1500, 17, True), (100, 36, True), (20, 1000, False)])
+def test_few_rows_with_many_tests_do_not_make_a_search_brief(rows: int, columns: int, is_brief: bool) -> None:
+    solver = BitMatrixSolver(np.zeros((rows, columns), np.uint8), np.arange(rows))
+    assert (solver.pairs <= BRIEF_PAIRS) == is_brief

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, isinf
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,14 @@ from treeml.backends.planning.plan import Plan
 from treeml.data.table import Dataset
 from treeml.forests.column_generation import Generated, GenerationSettings, Restricted, Round, generate
 from treeml.forests.criterion import Criterion, Grown, criterion
-from treeml.forests.examples import Examples, examples_of, votes_of
-from treeml.forests.pricing import NoTree, TreePricing
+from treeml.forests.examples import Examples, examples_of
+from treeml.forests.pricing import NoTree, TreePricing, has_many_answers
 from treeml.forests.progress import ForestProgress
 from treeml.forests.weights import WeightedTrees, exact_weights, fewer_trees
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, SpecError
 from treeml.lang.spec import Spec
 from treeml.measures.lower_dataset import Lowered
-from treeml.problem.reduce import reduce
+from treeml.problem.reduce import Lift, reduce
 from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
 from treeml.trees.forest import Forest
@@ -118,7 +118,7 @@ def dual_prices(task: ForestTask) -> tuple[Criterion, NDArray[np.float64]]:
 def weigh(task: ForestTask, trees: Sequence[Node], weights: Sequence[float]) -> ForestAnswer:
     """The forest of given trees and weights, as a run that was lost reported it: without a bound or a proof."""
     made = _Boost(task, None, None)
-    grown = tuple(Grown(tree, made.examples.signs(votes_of(tree, made.pricing.bits))) for tree in trees)
+    grown = tuple(Grown(tree, made.examples.signs(made.pricing.votes(tree))) for tree in trees)
     return made.answered(Generated(Stop.FAILED, grown, np.array(weights), 0.0, None, ()), monotonic())
 
 
@@ -141,7 +141,9 @@ class _Boost:
         self.limits = threaded(self.backend, task.limits)
         self.own = {name: method.options[name] for name in OWN_OPTIONS if name in method.options}
         self.options = {name: value for name, value in method.options.items() if name not in self.own}
-        problem, self.lift = reduce(task.plan.problem, False, True)
+        problem, self.lift = task.plan.problem, cast("Lift", _as_it_is)
+        if not has_many_answers(problem):
+            problem, self.lift = reduce(problem, False, True)
         self.examples: Examples = examples_of(problem, dataset.actual, dataset.weight, dataset.weight_scale)
         if self.examples.classes > 2 and not kind.many_classes:
             raise DataError(_two_classes_only(kind.name, self.examples.classes, span))
@@ -303,6 +305,10 @@ class _Boost:
             f"{self.examples.row.size:,} examples stand for the rows that the tests tell apart",
             *self.task.plan.explain(),
         ]
+
+
+def _as_it_is(node: Node) -> Node:
+    return node
 
 
 def _outvoted(tree: Tree) -> Tree:

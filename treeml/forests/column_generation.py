@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Proof
 from treeml.backends.contract import Deadline, Stop
 from treeml.lang.diagnostic import SpecError
+from treeml.system.interrupt import passing_on
 
 Prices = NDArray[np.float64]
 Column = TypeVar("Column")
@@ -161,7 +162,8 @@ class _Loop(Generic[Column]):
     def run(self) -> Generated[Column]:
         failure = None
         try:
-            stop = self.loop()
+            with passing_on():
+                stop = self.loop()
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED
         except SpecError as error:

@@ -16,6 +16,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.backends.anytime.local_kernel import takes
+from treeml.backends.anytime.search import first_tree
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Backend, Deadline, Limits, Refusal, Stop
 from treeml.backends.planning.plan import Plan, plan
@@ -27,7 +29,7 @@ from treeml.forests.examples import Examples, Making, Whole, made, votes_of, wit
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.loader import missing
-from treeml.problem.evaluate import meets
+from treeml.problem.evaluate import Routed, meets
 from treeml.problem.fans import has_fans
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
@@ -37,6 +39,7 @@ FINEST = 2**40  # the largest sum of the absolute values of all prices, as whole
 COARSER = 4  # the sum is divided by this if a back-end does not support numbers so large
 UNLIMITED_DEPTH = 10**6
 COUNTED = (Evidence("enumeration", "pairs of tests under every root"),)
+MOST_ANSWERS = 200_000_000  # tests times rows up to which every answer is kept
 COARSEST = 2**12  # the smallest sum; bounds from such coarse prices meet no tolerance
 
 Voting = tuple[Making, NDArray[np.intp]]  # a tree, or a function that makes it, and its votes on the examples
@@ -73,7 +76,7 @@ class TreePricing:
     limits: Limits
     columns: int  # the largest number of trees in a round
     calls: int = 0  # of the back-end
-    bits: NDArray[np.bool_] = field(init=False)  # tests x examples
+    bits: NDArray[np.bool_] | None = field(init=False)  # tests x examples; None if they are too many
     pairs: Pairs | None = field(init=False)
     exact: bool = field(init=False)  # do pairs find the best of all allowed trees?
     solver: BestTreeSolver = field(init=False)
@@ -83,10 +86,12 @@ class TreePricing:
 
     def __post_init__(self) -> None:
         problem, examples = self.problem, self.examples
-        self.bits = np.ascontiguousarray(problem.bits[:, examples.row])
+        self.bits = None if has_many_answers(problem) else np.ascontiguousarray(problem.bits[:, examples.row])
         depth = problem.max_depth
         counts = self.columns > 1 and self.backend.can.proves and missing() is None and not has_fans(problem)
-        self.pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth) if counts else None
+        self.pairs = None
+        if counts and self.bits is not None:
+            self.pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth)
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
@@ -135,6 +140,10 @@ class TreePricing:
                     return PricedTrees(self.grown(trees), bound, confirmed=False, evidence=COUNTED)
             elif trees and not self.quick and self.worth(trees, whole) > enough:
                 return PricedTrees(self.grown(trees))
+        elif self.bits is None:
+            trees = list(self.greedy(whole, deadline))
+            if trees and self.worth(trees, whole) > enough:
+                return PricedTrees(self.grown(trees))
         best = self.solver(whole, deadline, self.last)
         self.calls += 1
         if best.stop is Stop.FAILED and self.scale > COARSEST:
@@ -145,12 +154,25 @@ class TreePricing:
             raise NoTree(best.conflict, best.evidence)
         if best.tree is not None:
             self.last = best.tree
-            trees.insert(0, (best.tree, votes_of(best.tree, self.bits)))
+            trees.insert(0, (best.tree, self.votes(best.tree)))
         if best.edge is None:
             return PricedTrees(self.grown(trees), None, stop=best.stop)
         self.hold(best.edge, trees, whole, self.backend.name)
         bound = self.criterion.bound(whole, best.edge)
         return PricedTrees(self.grown(trees), bound, stop=best.stop, evidence=best.evidence)
+
+    def votes(self, tree: Node) -> NDArray[np.intp]:
+        """The class that a tree predicts for every example."""
+        if self.bits is not None:
+            return votes_of(tree, self.bits)
+        return Routed(self.problem, tree).labels[self.examples.row]
+
+    def greedy(self, whole: Whole, deadline: Deadline) -> Iterator[Voting]:
+        """A tree grown on columns of numbers as they are, where an exact search may take very long."""
+        problem = self.problem_at(self.cost(whole))
+        tree = first_tree(problem, deadline) if takes(problem) else None
+        if tree is not None and all(meets(bound, problem, tree) for bound in problem.bounds):
+            yield tree, self.votes(tree)
 
     def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
         """BackendError if a known tree is worth more than `edge`, the claimed maximum."""
@@ -215,6 +237,11 @@ class TreePricing:
         return self.problem.asking((goal,), self.problem.bounds)
 
 
+def has_many_answers(problem: Problem) -> bool:
+    """Are there too many tests for the answers of every row, as with every cut of long columns of numbers?"""
+    return problem.given_bits is None and len(problem.tests) * problem.rows > MOST_ANSWERS
+
+
 def scale_of(most: int) -> int:
     """The sum of the prices if goals reach at most `most`: costs go from 0 to twice the prices."""
     return int(max(COARSEST, min(FINEST, 1 << (most // 2).bit_length() - 1)))
@@ -222,7 +249,7 @@ def scale_of(most: int) -> int:
 
 def solver_of(pricing: TreePricing) -> BestTreeSolver:
     """One solver for all rounds if the back-end has one for these bounds, else a new problem in every round."""
-    return by_repricing(pricing) or by_new_problems(pricing)
+    return (None if pricing.bits is None else by_repricing(pricing)) or by_new_problems(pricing)
 
 
 def by_repricing(pricing: TreePricing) -> BestTreeSolver | None:

@@ -10,7 +10,6 @@ from ctypes import CFUNCTYPE, c_char_p, c_double, c_int, c_int32, c_int64, c_voi
 from dataclasses import dataclass
 from functools import cache
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,27 +37,19 @@ class MatrixSize:
     labels: list[int]  # of the classes, in ascending order
 
 
-class MatrixNode(NamedTuple):
-    """A split of a column between the numbers in two rows, or a leaf: then the column is -1."""
-
-    column: int
-    levels: int  # the number of distinct values of the column
-    low: int  # a row with the largest number on the yes side
-    high: int  # a row with the smallest number on the no side
-    yes: int
-    no: int
-    label: int
-
-
 @dataclass(frozen=True, slots=True)
 class MatrixAnswer:
-    """The best tree; node 0 is the root."""
+    """The best tree; node 0 is the root.
+
+    A node is a list: its column (-1 for a leaf), the number of distinct values of the column, a row with the largest
+    number on the yes side and one with the smallest number on the no side, the nodes for yes and no, and the class.
+    """
 
     is_optimal: bool
     is_interrupted: bool
     value: int
     bound: int
-    nodes: list[MatrixNode]
+    nodes: list[list[int]]
     statistics: tuple[float, ...]  # in the order of `statistic_names`
 
 
@@ -109,7 +100,7 @@ class MatrixSolver:
             raise MemoryError(self._library.message(self._handle).decode())
         status, stop, value, bound, nodes = answer[:5]
         cells = answer[5 : 5 + _NODE * nodes]
-        tree = [MatrixNode._make(cells[place : place + _NODE]) for place in range(0, len(cells), _NODE)]
+        tree = [cells[place : place + _NODE] for place in range(0, len(cells), _NODE)]
         return MatrixAnswer(status == _OPTIMAL, stop == _INTERRUPTED, value, bound, tree, tuple(numbers))
 
 

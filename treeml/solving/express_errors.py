@@ -85,16 +85,16 @@ def express_errors(task: ExpressTask, data: NDArray[Any], y: NDArray[Any], begun
 
 def _raised(data: NDArray[np.float64], found: MatrixAnswer, number: int) -> ExpressNode:
     """A node of the kernel's tree with the cut that people will read; a question with equal answers is left out."""
-    node = found.nodes[number]
-    if node.column < 0:
-        return ExpressLeaf(node.label)
-    yes, no = _raised(data, found, node.yes), _raised(data, found, node.no)
+    column, levels, below, above, left, right, label = found.nodes[number]
+    if column < 0:
+        return ExpressLeaf(label)
+    yes, no = _raised(data, found, left), _raised(data, found, right)
     if isinstance(yes, ExpressSplit) and yes == no:
         return yes
-    low, high = data.item(node.low, node.column), data.item(node.high, node.column)
-    if node.levels == 2 and low == 0.0 and high == 1.0:
-        return ExpressSplit(node.column, None, no, yes)  # the question is whether it is 1
-    return ExpressSplit(node.column, cut_between(low + 0.0, high + 0.0), yes, no)
+    low, high = data.item(below, column), data.item(above, column)
+    if levels == 2 and low == 0.0 and high == 1.0:
+        return ExpressSplit(column, None, no, yes)  # the question is whether it is 1
+    return ExpressSplit(column, cut_between(low + 0.0, high + 0.0), yes, no)
 
 
 def _counted(root: ExpressNode, data: NDArray[np.float64], y: NDArray[Any], labels: list[int]) -> CountedTree:

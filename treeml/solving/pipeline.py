@@ -30,6 +30,7 @@ from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Source
 from treeml.lang.statements import Statements
 from treeml.measures.evaluators import outcome_of
+from treeml.problem.evaluate import is_answer
 from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
@@ -52,7 +53,7 @@ from treeml.solving.request import Request, make_request
 from treeml.solving.result import Clock, ProblemSource, Result, assemble, refuted
 from treeml.solving.rounded_numbers import for_the_users_numbers
 from treeml.solving.rows import bind, load
-from treeml.solving.starting_tree import starting_answer, starting_tree
+from treeml.solving.starting_tree import StartInterrupted, starting_answer, starting_tree
 from treeml.solving.unfinished_reading import result_of_part, sooner
 from treeml.solving.validation import validated
 from treeml.solving.verify_answer import verify_answer
@@ -133,7 +134,10 @@ def solve_dataset(
             return quick
     problems = lower(dataset, request)
     chosen = plan(problems, request)
-    start = starting_tree(dataset, request, chosen.lowered) or start_of(quick, chosen.lowered)
+    try:
+        start = starting_tree(dataset, request, chosen.lowered) or start_of(quick, chosen.lowered)
+    except StartInterrupted as interrupted:
+        return verified_result(_kept(interrupted, chosen), chosen, dataset, request, Clock(begun, monotonic()))
     built = monotonic()
     files = request.files()
     if explains and not files and (ruled_out := impossible(chosen.lowered)) is not None:
@@ -157,6 +161,14 @@ def solve_dataset(
         )
         answer = replace(answer, notes=(*answer.notes, note))
     return better_of(verified_result(answer, chosen, dataset, request, Clock(begun, built)), quick)
+
+
+def _kept(interrupted: StartInterrupted, chosen: Chosen) -> Answer:
+    """The starting tree so far as the answer, if it is one."""
+    tree = interrupted.tree
+    if tree is None or not is_answer(chosen.lowered.problem, tree):
+        return Answer(Status.UNKNOWN, Stop.INTERRUPTED)
+    return Answer(Status.FEASIBLE, Stop.INTERRUPTED, tree)
 
 
 def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock) -> Result:

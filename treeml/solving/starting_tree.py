@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from treeml.backends import registry
-from treeml.backends.contract import Answer, Deadline, Limits
+from treeml.backends.contract import Answer, Deadline, Limits, Stop
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -26,6 +26,14 @@ from treeml.problem.tree import Node
 from treeml.solving.request import Request
 
 SHARE = 0.5  # of the time that is left, for the search of `start from native` if it names no time of its own
+
+
+class StartInterrupted(Exception):
+    """Ctrl-C came while the starting tree was grown; what there was of it is kept."""
+
+    def __init__(self, tree: Node | None) -> None:
+        super().__init__()
+        self.tree = tree
 
 
 def starting_answer(request: Request, lowered: Lowered, limits: Limits) -> Answer | None:
@@ -86,4 +94,7 @@ def _greedy(problem: Problem, options: Mapping[str, Any]) -> Node | None:
         if name in kinds
     )
     other = {name: value for name, value in options.items() if name not in kinds}
-    return CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other)).tree
+    grown = CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other))
+    if grown.stop is Stop.INTERRUPTED:
+        raise StartInterrupted(grown.tree)
+    return grown.tree

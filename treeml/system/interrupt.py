@@ -21,9 +21,10 @@ _handle = getattr(getattr(signal, "_signal", signal), "signal", signal.signal)
 def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
     """A function that says whether Ctrl-C was pressed since the block began.
 
-    With `raises`, pressing it a second time raises KeyboardInterrupt.
+    With `raises`, pressing it a second time raises KeyboardInterrupt. A block that ends before it asks has not heard of
+    Ctrl-C; `passing_on` around it raises then.
     """
-    pressed = False
+    pressed = heard = False
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False  # only the main thread receives signals
         return
@@ -34,9 +35,40 @@ def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         pressed = True
 
+    def is_pressed() -> bool:
+        nonlocal heard
+        heard |= pressed
+        return pressed
+
     before = _handle(signal.SIGINT, note)
     try:
-        yield lambda: pressed
+        yield is_pressed
+    finally:
+        _handle(signal.SIGINT, before)
+    if pressed and not heard and isinstance(before, _PassingOn):
+        raise KeyboardInterrupt
+
+
+class _PassingOn:
+    """A handler that raises as usual, and that a `listening` block inside knows."""
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def passing_on() -> Iterator[None]:
+    """Around work that calls many short solves, and keeps what it has on KeyboardInterrupt: no Ctrl-C is lost.
+
+    A short solve may end before it asks whether Ctrl-C was pressed.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    _handle(signal.SIGINT, _PassingOn())
+    try:
+        yield
     finally:
         _handle(signal.SIGINT, before)
 

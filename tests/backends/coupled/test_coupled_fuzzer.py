@@ -80,6 +80,16 @@ def test_scip_separates_the_last_unit_of_a_long_row() -> None:
     assert answer.objective == evaluate_goals(problem, tree)
 
 
+@pytest.mark.parametrize(("seed", "reach"), [(5001, 999_999), (5035, 10**9 + 7), (5191, 999_999)])
+def test_cpsat_decides_labels_where_requirements_are_large_sums(seed: int, reach: int) -> None:
+    """Deciding the tests alone, it counted through values of the sums, and nine rows took more than a minute."""
+    problem, _ = planted_problem(Random(seed), reach)
+    solver = contender("cpsat(encoding = rows)")
+    planned = plan(problem, solver.backend, solver.options)
+    assert isinstance(planned, Plan)
+    assert run(planned, Limits(Deadline.after(60), options=solver.options)).status is Status.OPTIMAL
+
+
 def test_a_planted_tree_refutes_false_claims() -> None:
     problem, tree = planted_problem(Random(1), 997)
     (value,) = evaluate_goals(problem, tree)

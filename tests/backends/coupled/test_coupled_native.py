@@ -16,6 +16,7 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coupled.run import CoupledRun
+from treeml.backends.native.coupled.stand_in import with_stand_in
 from treeml.backends.native.kernel_choice import choose_kernel
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
@@ -65,6 +66,25 @@ def test_random_problems_agree_with_the_oracle() -> None:
     tally = FuzzTally()
     assert list(fuzz(NATIVE, iter(range(150)), tally=tally, make=coupled_problem)) == []
     assert (tally.taken, tally.refused) == (150, 0)
+
+
+@pytest.mark.parametrize("kernel", ["binary", "numeric"])
+def test_any_tree_is_found_where_there_is_one(kernel: str) -> None:
+    """Without a goal, one of the requirements stands in for it."""
+    stood_in, statuses = 0, set()
+    for seed in range(300):
+        drawn = coupled_problem(Random(seed))
+        problem = drawn.asking((), drawn.bounds)
+        truth = OracleBackend().solve(problem, Limits(Deadline.after(60)))
+        planned = plan(problem, NATIVE, {"kernel": kernel})
+        if not isinstance(planned, Plan):
+            continue
+        stood_in += with_stand_in(problem, f"coupled {kernel}".removesuffix(" binary")) is not None
+        answer = run(planned, Limits(Deadline.after(60), options={"kernel": kernel}))
+        assert answer.status is truth.status
+        statuses.add(answer.status)
+    assert stood_in > 20
+    assert statuses == {Status.OPTIMAL, Status.INFEASIBLE}
 
 
 @pytest.mark.parametrize("name", ["cpsat", "mip", "maxsat"])

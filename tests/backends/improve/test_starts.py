@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,9 @@ import pytest
 from deep_worlds import model, write_csv
 
 import treeml as tml
+from treeml.backends.contract import Answer, Stop
+from treeml.backends.heuristics.cart import CartBackend
+from treeml.backends.improve import starts
 from treeml.measures.lower_dataset import lower
 from treeml.solving.pipeline import prepare
 from treeml.trees.importing.read import lower_start, read_start
@@ -199,3 +203,32 @@ def test_a_start_tree_over_forbidden_columns_is_refused(tmp_path: Path) -> None:
     spec = ("minimize errors", "require depth <= 3", f"forbid split on {tree.columns[0]}", "improve by subtrees")
     with pytest.raises(tml.DataError, match=rf"D444.*`{tree.columns[0]}`"):
         model(*spec).solve(path, start=tree)
+
+
+def test_ctrl_c_while_another_start_is_grown_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CART keeps what it has grown when Ctrl-C comes, and says so; nothing may go on from there."""
+    random = np.random.default_rng(2)
+    x, y = random.integers(0, 2, (60, 5)), random.integers(0, 2, 60)
+    grow = CartBackend.solve
+    grown: list[Answer] = []
+
+    def interrupted(self: CartBackend, *anything: Any) -> Answer:
+        grown.append(grow(self, *anything))
+        return replace(grown[-1], stop=Stop.INTERRUPTED)
+
+    monkeypatch.setattr(starts, "CartBackend", type("Interrupted", (CartBackend,), {"solve": interrupted}))
+    result = tml.parse("minimize errors require depth <= 3 start from cart improve by subtrees").solve(x, y)
+    assert len(grown) == 1
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+
+
+def test_ctrl_c_while_the_first_start_is_grown_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(2)
+    x, y = random.integers(0, 2, (60, 5)), random.integers(0, 2, 60)
+    grow = CartBackend.solve
+    monkeypatch.setattr(CartBackend, "solve", lambda *given: replace(grow(*given), stop=Stop.INTERRUPTED))
+    result = tml.parse("minimize errors require depth <= 3 start from cart improve by subtrees").solve(x, y)
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+    assert result.verified

@@ -399,8 +399,13 @@ class Anytime:
 
 
 def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
-    """A greedy tree whose last two levels are exact; None if the requirements exclude it."""
+    """A greedy tree whose last two levels are exact; None if the requirements exclude it.
+
+    Ctrl-C, which the kernels notice, is passed on: nobody else hears of it.
+    """
     search = Anytime(problem, lambda tree: None, lambda: False)
     search.deadline = deadline
     first = search.first()
+    if search.kernel.is_interrupted:
+        raise KeyboardInterrupt
     return None if first is None else first.node()

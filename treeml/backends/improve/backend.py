@@ -26,6 +26,7 @@ from treeml.backends.contract import (
     Option,
     Refusal,
     Status,
+    Stop,
 )
 from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM, Locality
@@ -123,7 +124,7 @@ class ImproveBackend(BackendBase):
             start = first_tree(problem, limits.deadline) if grows_on_numbers(problem) else None
         if start is None:
             grown = CartBackend().solve(problem, replace(limits, options={}))
-            if grown.tree is None:
+            if grown.tree is None or grown.stop is Stop.INTERRUPTED:
                 return grown
             start = grown.tree
         plain = replace(limits, options={})

@@ -27,6 +27,7 @@ from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Node
+from treeml.system.interrupt import passing_on
 
 # Goals that do not depend on predictions.
 SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "DiscountedTestCost", "Used"})
@@ -145,11 +146,12 @@ class _Rounds:
         searches: list[_Search] = []
         self.tell()
         try:
-            for search in self.searches():
-                searches.append(search)
-                stop, is_local = self.rounds_of(search)
-                if not is_local:
-                    break
+            with passing_on():
+                for search in self.searches():
+                    searches.append(search)
+                    stop, is_local = self.rounds_of(search)
+                    if not is_local:
+                        break
         except KeyboardInterrupt:
             stop, is_local = Stop.INTERRUPTED, False
         self.save(always=True)

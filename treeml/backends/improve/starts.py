@@ -71,6 +71,9 @@ class _MoreStarts:
             if self.is_stopped or limits.deadline.passed or self.starts == self.most:
                 break
             grown = CartBackend().solve(self.problem, replace(limits, options={"criterion": criterion}))
+            if grown.stop is Stop.INTERRUPTED:
+                self.is_stopped = True
+                break
             if grown.tree is None:
                 continue
             self.starts += 1

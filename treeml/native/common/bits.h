@@ -10,13 +10,24 @@
 #define TREEML_EXTENDED_C
 #endif
 
+/* Without an instruction for it, which the oldest processors with 64 bits lack, compilers call a function. */
+#if defined(TREEML_EXTENDED_C) && (defined(__POPCNT__) || !(defined(__x86_64__) || defined(__i386__)))
+static inline int count_bits (uint64_t bits) { return __builtin_popcountll (bits); }
+#else
+static inline int count_bits (uint64_t bits) {
+  bits -= bits >> 1 & UINT64_C (0x5555555555555555);
+  bits = (bits & UINT64_C (0x3333333333333333)) + (bits >> 2 & UINT64_C (0x3333333333333333));
+  bits = (bits + (bits >> 4)) & UINT64_C (0x0f0f0f0f0f0f0f0f);
+  return (int) (bits * UINT64_C (0x0101010101010101) >> 56);
+}
+#endif
+
 #ifdef TREEML_EXTENDED_C
 
 #define ALWAYS_INLINE __attribute__ ((always_inline))
 
 /* The number of the lowest bit set in a word that is not 0. */
 static inline int lowest_bit (uint64_t bits) { return __builtin_ctzll (bits); }
-static inline int count_bits (uint64_t bits) { return __builtin_popcountll (bits); }
 /* The number of bits that a whole number needs: 0 for 0. */
 static inline int bit_length (uint64_t bits) { return bits ? 64 - __builtin_clzll (bits) : 0; }
 static inline uint64_t reverse_bytes (uint64_t bits) { return __builtin_bswap64 (bits); }
@@ -32,13 +43,6 @@ static inline int multiply_overflows (int64_t a, int64_t b, int64_t *product) {
 #else
 
 #define ALWAYS_INLINE
-
-static inline int count_bits (uint64_t bits) {
-  bits -= bits >> 1 & UINT64_C (0x5555555555555555);
-  bits = (bits & UINT64_C (0x3333333333333333)) + (bits >> 2 & UINT64_C (0x3333333333333333));
-  bits = (bits + (bits >> 4)) & UINT64_C (0x0f0f0f0f0f0f0f0f);
-  return (int) (bits * UINT64_C (0x0101010101010101) >> 56);
-}
 
 static inline int lowest_bit (uint64_t bits) { return count_bits (~bits & (bits - 1)); }
 

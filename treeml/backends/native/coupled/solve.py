@@ -13,6 +13,7 @@ from time import monotonic
 from treeml.backends.contract import Answer, Limits, OnProgress, Solve, Stop
 from treeml.backends.native.coupled.handover import hand_over
 from treeml.backends.native.coupled.run import CoupledRun
+from treeml.backends.native.coupled.stand_in import any_tree, with_stand_in
 from treeml.backends.native.coupled.task import read_coupled
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.tree import Node
@@ -31,8 +32,16 @@ def solve_coupled(
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
-    run = CoupledRun(problem, limits, start, on_progress, monotonic(), kernel, one_goal=one_goal)
-    answer = run.answer()
+    began, stand_in = monotonic(), with_stand_in(problem, kernel)
+    if stand_in is None:
+        answer = CoupledRun(problem, limits, start, on_progress, began, kernel, one_goal=one_goal).answer()
+    else:
+        asked, limit = stand_in
+
+        def solve(listen: OnProgress) -> Answer:
+            return CoupledRun(asked, limits, None, listen, began, kernel, one_goal=one_goal).answer()
+
+        answer = any_tree(problem, limit, start, on_progress, solve)
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
         return hand_over(problem, limits, answer, on_progress)
     return answer

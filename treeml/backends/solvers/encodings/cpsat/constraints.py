@@ -25,7 +25,7 @@ import numpy as np
 from treeml.backends.contract import Deadline
 from treeml.backends.solvers.encodings.complete_tree import CompleteTree
 from treeml.backends.task.deadline import NO_DEADLINE, in_time
-from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share
+from treeml.backends.task.integer_task import Form, IntegerTask, LeafRule, form_range, lead_over_share, parts_of
 from treeml.backends.task.node_questions import NodeQuestions
 from treeml.backends.task.unsupported import Unsupported
 from treeml.problem.problem import Problem
@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Whole = NDArray[np.int64]
+
+
+SMALL = 10**4  # up to this sum over all rows, labels follow from the tests by propagation
 
 
 @dataclass
@@ -102,8 +105,9 @@ def build_rows(
             model.model.add(value >= item.low)
     if not isinstance(model.goal, int):
         model.model.minimize(model.goal)
-    # With small sums labels follow by propagation; with huge ones the search would enumerate values.
-    decided = model.ask if _is_small(task.goal) else [*model.ask, *model.label]
+    # With small sums labels follow by propagation; with large ones the search would enumerate values.
+    is_small = all(_is_small(part) for form in task.forms for part in parts_of(form))
+    decided = model.ask if is_small else [*model.ask, *model.label]
     strategy = [literal for row in decided for literal in row]
     if strategy:
         model.model.add_decision_strategy(strategy, cp_model.CHOOSE_FIRST, cp_model.SELECT_MAX_VALUE)
@@ -111,7 +115,7 @@ def build_rows(
 
 
 def _is_small(form: Form) -> bool:
-    return form.predicted is None or int(np.abs(form.predicted).sum()) < 10**6
+    return form.predicted is None or int(np.abs(form.predicted).sum()) < SMALL
 
 
 def _write_tree(rows: RowsModel, deadline: Deadline) -> None:
