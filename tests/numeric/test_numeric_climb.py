@@ -45,13 +45,14 @@ def test_bounds_rise_to_the_optimum(goal: str) -> None:
         rows = {"squared": 12, "quantile": 18}.get(goal) or Random(seed).choice((40, 60))
         options = {"depth": 4, "support": 1 + seed % 2, "leaves": 10**6 if seed < 3 else 9}
         wanted, _, none = solved(noisy(seed, rows, goal), climb=0, **options)
-        found, bounds, climbs = solved(noisy(seed, rows, goal), climb=1, **options)
         slack = noisy(seed, rows, goal).slack if goal == "squared" else 0
-        assert abs(found - wanted) <= slack
-        assert bounds == sorted(bounds)
-        assert all(bound <= wanted + slack for bound in bounds)
+        for improve in (0, 1):  # with better trees, a search may end before its bound is raised
+            found, bounds, climbs = solved(noisy(seed, rows, goal), climb=1, improve=improve, **options)
+            assert abs(found - wanted) <= slack
+            assert bounds == sorted(bounds)
+            assert all(bound <= wanted + slack for bound in bounds)
+            climbed += climbs * (not improve)
         assert none == 0
-        climbed += climbs
     assert climbed > 0
 
 

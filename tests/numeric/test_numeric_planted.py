@@ -19,6 +19,7 @@ CHOICES = {
     "greedy": (1, 0, 0),
     "deepen": (200, 0, 1),
     "climb": (256, 0, 1),
+    "improve": (1, 1, 0),
     "slack": (50, 0, 1000),
     "cell": (0, 32, 64),
     "kernel": (0, 0, 1),

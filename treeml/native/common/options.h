@@ -60,6 +60,7 @@
   NUMBERS (lazy, 0, 1, 1, "sweep only the columns, and count only the classes, that may make the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
+  NUMBERS (improve, 0, 1, 1, "deep trees: replace parts of the best tree between the parts of the search") \
   TESTS (neighbours, 0, 1 << 30, 128, \
          "sub-problems after which rows that one test tells apart are looked for, to raise bounds; 0: never") \
   TESTS_NUMBERS (climb, 0, 1 << 30, 256, \

@@ -27,6 +27,7 @@
   TESTS (near_pairs, "pairs of rows of different classes that one test tells apart, if they were used for bounds") \
   NUMBERS (thresholds, "thresholds solved above depth two") \
   TESTS_NUMBERS (climbs, "targets that raised the lower bound of a deep tree") \
+  NUMBERS (replacements, "better trees found by replacing parts of a tree") \
   NUMBERS (boxes, "sets of rows that were bounded by relaxed splits to raise the lower bound") \
   NUMBERS (pairs, "sub-problems of depth two") \
   NUMBERS (cuts, "thresholds of depth two evaluated") \

@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-struct split {
-  double score;
-  int32_t column;
-  int64_t cut;
-};
-
 /* The rows of a set in the order of a column, and their totals. */
 struct sweep {
   treeml_numeric *solver;
@@ -22,7 +16,7 @@ struct sweep {
   int64_t top_left, count; /* sums over the rows passed */
   double squares[2];       /* sums of squared class sums on either side, if each row has one class */
   int32_t column;
-  struct split best;
+  struct numeric_split best;
 };
 
 static double ratio (double squares, double size) { return size > 0 ? squares / size : 0; }
@@ -84,7 +78,7 @@ static int sweep_column (struct sweep *sweep) {
         const double score = separation (sweep);
         if (score > sweep->best.score)
           sweep->best =
-              (struct split) {.score = score, .column = sweep->column, .cut = sweep->rank[sweep->order[i - 1]]};
+              (struct numeric_split) {.score = score, .column = sweep->column, .cut = sweep->rank[sweep->order[i - 1]]};
       }
       add (sweep, row);
     }
@@ -94,7 +88,8 @@ static int sweep_column (struct sweep *sweep) {
   return 1;
 }
 
-static struct split best_split (struct numeric_worker *worker, const struct numeric_set *set) {
+struct numeric_split numeric_separating_split (struct numeric_worker *worker, const struct numeric_set *set,
+                                               int32_t only) {
   treeml_numeric *solver = worker->solver;
   const int32_t planes = solver->planes;
   struct sweep sweep = {.solver = solver,
@@ -113,7 +108,7 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
     if (i % numeric_block == numeric_block - 1)
       going = !numeric_spent (worker, numeric_block);
   }
-  for (int32_t f = 0; going && f < solver->columns; f++) {
+  for (int32_t f = only < 0 ? 0 : only; going && f < (only < 0 ? solver->columns : only + 1); f++) {
     sweep.column = f;
     sweep.order = set->order[f];
     sweep.rank = solver->rank[f];
@@ -122,14 +117,17 @@ static struct split best_split (struct numeric_worker *worker, const struct nume
   return sweep.best;
 }
 
-/* Replaces the last splits by the best tree of depth two. */
+/* Replaces the last splits by the best tree of depth two, unless that costs too much. */
 static int end_exactly (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves,
                         struct numeric_tree *tree) {
   struct arena *arena = &worker->solver->arena;
   const struct numeric_part part = {.set = set, .column = -1};
   struct numeric_found found;
   struct numeric_tree below = {0};
-  numeric_depth_two (worker, &part, depth, leaves, NUMERIC_NONE, 0, &found);
+  const int64_t value = numeric_depth_two (worker, &part, depth, leaves, worker->spare, 0, &found).value;
+  if (worker->spare < NUMERIC_NONE && value >= worker->spare)
+    return 0;
+  worker->spare -= worker->spare < NUMERIC_NONE ? value : 0;
   const int fine = found.kind ? numeric_depth_two_tree (worker, &part, leaves, &found, &below)
                               : numeric_tree_add (arena, &below, -1, 0) >= 0;
   const int kept = fine && numeric_tree_append (arena, tree, &below) >= 0;
@@ -137,18 +135,18 @@ static int end_exactly (struct numeric_worker *worker, struct numeric_set *set, 
   return kept;
 }
 
-static struct split choose (struct numeric_worker *worker, const struct numeric_set *set, int64_t depth,
-                            int64_t leaves) {
+static struct numeric_split choose (struct numeric_worker *worker, const struct numeric_set *set, int64_t depth,
+                                    int64_t leaves) {
   if (depth == 0 || leaves < 2 || numeric_stopping (worker->solver))
-    return (struct split) {.column = -1};
+    return (struct numeric_split) {.column = -1};
   if (depth > 1 && leaves > 2)
-    return best_split (worker, set);
+    return numeric_separating_split (worker, set, -1);
   const struct numeric_stump last = numeric_best_stump (worker, set, NULL, 0, 2, -1, NULL);
-  return (struct split) {.column = last.column, .cut = last.cut};
+  return (struct numeric_split) {.column = last.column, .cut = last.cut};
 }
 
-/* The split with which the best tree of depth two begins; that of CART if depth two is of no use. */
-static struct split look_ahead (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves) {
+struct numeric_split numeric_look_ahead (struct numeric_worker *worker, struct numeric_set *set, int64_t depth,
+                                         int64_t leaves) {
   if (leaves < 3 || numeric_stopping (worker->solver))
     return choose (worker, set, depth, leaves);
   const struct numeric_part part = {.set = set, .column = -1};
@@ -156,20 +154,24 @@ static struct split look_ahead (struct numeric_worker *worker, struct numeric_se
   numeric_depth_two (worker, &part, 2, leaves < 4 ? leaves : 4, NUMERIC_NONE, 0, &found);
   if (found.kind != 2)
     return choose (worker, set, depth, leaves);
-  return (struct split) {.column = found.column, .cut = found.cut};
+  return (struct numeric_split) {.column = found.column, .cut = found.cut};
 }
 
 int numeric_greedy (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves,
                     const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   struct arena *arena = &solver->arena;
+  if (!set->rows) /* the guide is of other rows, which it divides differently */
+    return numeric_tree_add (arena, tree, -1, 0) >= 0;
   if ((guide || ahead) && depth <= 2 && !numeric_stopping (solver))
     return end_exactly (worker, set, depth, leaves, tree);
-  struct split split;
+  struct numeric_split split;
+  if (guide && ahead && guide->column[at] < 0)
+    guide = NULL;
   if (guide)
-    split = (struct split) {.column = guide->column[at], .cut = guide->cut[at]};
+    split = (struct numeric_split) {.column = guide->column[at], .cut = guide->cut[at]};
   else
-    split = ahead ? look_ahead (worker, set, depth, leaves) : choose (worker, set, depth, leaves);
+    split = ahead == 1 ? numeric_look_ahead (worker, set, depth, leaves) : choose (worker, set, depth, leaves);
   const int64_t node = numeric_tree_add (arena, tree, split.column, (int32_t) split.cut);
   if (node < 0)
     return 0;

@@ -27,7 +27,7 @@ struct numeric_node {
   int64_t beyond; /* what one of the sides of a tree costs that is deeper than those that are known */
   int found, root, symmetric;
   int bounds; /* whether the open cuts are all that is left of the whole problem */
-  int climbs; /* whether the search pauses to raise the bound of the whole problem by `climb` */
+  int pauses; /* whether the search pauses to raise the bound of the whole problem and to look for better trees */
   int decided;
   int64_t all_leaves; /* the most leaves of the tree */
   struct numeric_tree *tree;

@@ -6,6 +6,7 @@
    (A) - worth (A without B) for any set B. The next cut to solve is the middle of the longest run of open cuts. At
    the root, several threads take cuts from the same table. */
 #include "common/wide.h"
+#include "numeric/improve.h"
 #include "numeric/node.h"
 
 #include <string.h>
@@ -300,11 +301,12 @@ static void solve_cut (struct numeric_node *node, struct numeric_worker *worker,
 }
 
 /* Raises the bound of the whole problem, and closes all cuts if that decides it. */
-static void pause_to_climb (struct numeric_node *node, struct numeric_worker *worker) {
+static void climb (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_climb *climb = &worker->climb;
   struct numeric_tree tree = {0};
-  if (numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
+  if (solver->options.climb &&
+      numeric_climb (worker, node->set, node->depth + 1, node->all_leaves, node->upper, climb, &tree)) {
     if (tree.nodes) {
       numeric_offer_found (worker, &tree, climb->bound);
       if (!numeric_tree_copy (&solver->arena, node->tree, &tree))
@@ -318,16 +320,24 @@ static void pause_to_climb (struct numeric_node *node, struct numeric_worker *wo
     node->decided = 1;
   }
   numeric_tree_release (&solver->arena, &tree);
-  /* the first time only what is easy, then more and more */
-  climb->effort = least (greatest (2 * climb->effort, solver->options.climb), INT64_MAX / 4);
-  worker->allowance = climb->effort;
+}
+
+/* Raises the bound and looks for better trees elsewhere: the first time only what is easy, then more and more. */
+static void pause (struct numeric_node *node, struct numeric_worker *worker) {
+  treeml_numeric *solver = node->solver;
+  int64_t *effort = &worker->climb.effort;
+  numeric_improve (worker, node->set);
+  node->upper = least (node->upper, atomic_load (&solver->best_value));
+  climb (node, worker);
+  *effort = least (greatest (2 * *effort, solver->options.climb), INT64_MAX / 4);
+  worker->allowance = *effort;
 }
 
 static void work (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_side side[2] = {0};
-  if (node->climbs)
-    pause_to_climb (node, worker);
+  if (node->pauses)
+    pause (node, worker);
   uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
   void *room = arena_allocate (&solver->arena, (size_t) node->set->rows + 128, (size_t) solver->kernel->cell);
   if (!bits || !room)
@@ -361,13 +371,13 @@ static void work (struct numeric_node *node, struct numeric_worker *worker) {
     solve_cut (node, worker, &choice, upper, low, side, bits, room);
     if (worker->until_clock <= 0)
       numeric_poll (worker);
-    if (node->climbs && numeric_resume (solver)) {
+    if (node->pauses && numeric_resume (solver)) {
       if (column->busy[choice.index] == 1) /* the pause came before it was solved */
         column->busy[choice.index] = 0;
-      pause_to_climb (node, worker);
+      pause (node, worker);
     }
   }
-  if (node->climbs)
+  if (node->pauses)
     worker->allowance = 0;
   if (node->bounds && numeric_stopping (solver)) {
     numeric_node_lock (node);
@@ -476,19 +486,19 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   const int64_t depth = task->depth, leaves = task->leaves;
   const int root = task->root;
   worker->statistics.nodes++;
-  struct numeric_node node = {.solver = solver,
-                              .set = set,
-                              .path = task->path,
-                              .depth = depth - 1,
-                              .upper = task->budget,
-                              .lowest = NUMERIC_NONE,
-                              .root = root,
-                              .tree = tree,
-                              .climbs = root && depth > 3 && solver->options.threads == 1 && solver->options.climb > 0,
-                              .beyond =
-                                  task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
-                              .all_leaves = leaves,
-                              .first_column = -1};
+  struct numeric_node node = {
+      .solver = solver,
+      .set = set,
+      .path = task->path,
+      .depth = depth - 1,
+      .upper = task->budget,
+      .lowest = NUMERIC_NONE,
+      .root = root,
+      .tree = tree,
+      .pauses = root && depth > 3 && solver->options.threads == 1 && (solver->options.climb || solver->options.improve),
+      .beyond = task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
+      .all_leaves = leaves,
+      .first_column = -1};
   tree->nodes = 0;
   if (root && solver->best.nodes && solver->best.column[0] >= 0) {
     node.first_column = solver->best.column[0];

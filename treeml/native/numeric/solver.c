@@ -1,6 +1,7 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
 #include "numeric/climb.h"
+#include "numeric/improve.h"
 #include "numeric/relax.h"
 #include "simd/select.h"
 
@@ -247,6 +248,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
                      ? arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *worker->most)
                      : NULL;
   worker->slack = solver->options.slack;
+  worker->spare = NUMERIC_NONE;
   worker->climb = (struct numeric_climb) {.effort = solver->options.climb / 16 + 1};
   worker->quantile.up = solver->up;
   worker->quantile.down = solver->down;
@@ -258,6 +260,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
   numeric_relaxation_destroy (worker->solver, worker->relaxation);
+  numeric_improvement_destroy (worker->solver, worker->improvement);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
   arena_release (&worker->solver->arena, worker->most);
@@ -422,6 +425,7 @@ static void climb_early (struct numeric_worker *worker, struct numeric_set *set)
 static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, deeper = {0};
+  numeric_improve (worker, set);
   climb_early (worker, set);
   for (int64_t depth = 3; !numeric_stopping (solver) && !solver->decided; depth++) {
     const int64_t best = atomic_load (&solver->best_value);
@@ -441,6 +445,7 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
       raise_by_prices (solver, depth);
     } else
       try_greedy (worker, set, &tree, 0, &deeper);
+    numeric_improve (worker, set);
     if (!numeric_stopping (solver))
       climb_early (worker, set);
   }

@@ -2,9 +2,9 @@
 
    columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
    depth_two.c finds the best tree of depth two, with intervals.h, rivals.h (many classes) and quantile_stump.h, and
-   search.c those of any depth, with side.c, raise.c, trace.h and neighbours.h; greedy.c finds first trees, leaf.c
-   evaluates leaves exactly, tree.c holds trees, solver.c is the handle, and matrix.c a short way to it. This header
-   declares what they share. */
+   search.c those of any depth, with side.c, raise.c, trace.h and neighbours.h; greedy.c finds first trees and improve.h
+   better ones, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c is the handle, and matrix.c a short way to
+   it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -268,8 +268,18 @@ struct numeric_task {
 };
 struct numeric_outcome numeric_search (struct numeric_worker *, struct numeric_set *, const struct numeric_task *,
                                        struct numeric_tree *, struct numeric_warm *warm);
+struct numeric_split {
+  double score;
+  int32_t column; /* -1 if there is none */
+  int64_t cut;
+};
+/* The split that separates the classes or targets best; `only`: of this column, or -1 for any. */
+struct numeric_split numeric_separating_split (struct numeric_worker *, const struct numeric_set *, int32_t only);
+/* The split with which the best tree of depth two begins; that of CART if depth two is of no use. */
+struct numeric_split numeric_look_ahead (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves);
 /* With a guide, a tree over the same rows, its splits are followed except for the last two of a path, which are
-   solved. Without one, `ahead` chooses splits by the best trees of depth two, and solves the last two, too. */
+   solved. Without one, `ahead` = 1 chooses splits by the best trees of depth two; 1 and 2 solve the last two, too, and
+   go on below the leaves of a guide. */
 int numeric_greedy (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves,
                     const struct numeric_tree *guide, int64_t at, int ahead, struct numeric_tree *);
 /* Finishes a tree for all rows, and keeps and reports it if it is better. */
@@ -296,6 +306,7 @@ struct numeric_climb {
 
 struct numeric_child;
 struct numeric_relaxation;
+struct numeric_improvement;
 struct numeric_worker {
   treeml_numeric *solver;
   struct statistics statistics;
@@ -303,14 +314,16 @@ struct numeric_worker {
   int64_t until_clock, polls;
   int64_t allowance; /* number of polls after which a search pauses, or 0 */
   int64_t slack;     /* as the option */
+  int64_t spare;     /* numeric_greedy gives up if its trees of depth two cost this much; NUMERIC_NONE: never */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
   struct numeric_climb climb;
-  struct numeric_relaxation *relaxation; /* what is known about relaxed splits, or NULL */
-  int64_t *sums;                         /* memory for sums of every plane */
-  int32_t *row;                          /* memory for every row */
-  int64_t *most;                         /* likewise */
-  struct numeric_quantile quantile;      /* for quantile losses only */
+  struct numeric_relaxation *relaxation;   /* what is known about relaxed splits, or NULL */
+  struct numeric_improvement *improvement; /* the search for trees by replacing parts of them, or NULL */
+  int64_t *sums;                           /* memory for sums of every plane */
+  int32_t *row;                            /* memory for every row */
+  int64_t *most;                           /* likewise */
+  struct numeric_quantile quantile;        /* for quantile losses only */
 };
 
 int numeric_worker_create (struct numeric_worker *); /* 0 if out of memory */

@@ -1,0 +1,379 @@
+/* Better trees by replacing parts of a tree.
+
+   A branch is replaced by the best tree of its rows, if it has three levels (or four) and that is found quickly; by one
+   whose split is moved by a few rows, with the splits below as they were; or by one with another split and everything
+   below it anew. The last two levels are always solved exactly. A change that costs nothing is kept, so that the tree
+   drifts. When nothing helps for a while, the search goes on from the best tree with one of its upper splits replaced,
+   whatever that costs (iterated local search, Lourenco, Martin and Stuetzle 2003). */
+#include "numeric/improve.h"
+#include "numeric/box_table.h"
+
+enum {
+  exact = 2,          /* levels at the bottom that are always solved */
+  deepest = 24,       /* trees that may be deeper are left alone */
+  patience = 2,       /* polls for a first exact search of a branch; doubled each time that is not enough */
+  most_patience = 11, /* how often it is doubled */
+  stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
+  work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
+  first_effort = 64,      /* in polls; doubled every time */
+  most_effort = 1 << 24,
+  least_share = 16, /* the effort is divided by no more than this */
+  done = -2         /* the label of a split whose branch cannot be better */
+};
+
+struct numeric_improvement {
+  struct numeric_tree tree; /* the current one, as numeric_tree_finish leaves it */
+  int64_t value, stale;
+  int64_t seen;           /* the value of the best tree when it was last looked at */
+  int64_t effort, share;  /* polls for the next time, and what they are divided by */
+  int64_t polls, solving; /* of all moves, and of exact searches */
+  uint64_t random;
+  struct box_table table; /* the values of branches that were solved, and how often that took too long: `code` */
+};
+
+/* A branch of the tree that may be replaced, and its rows. */
+struct branch {
+  int64_t node, height, leaves; /* the most leaves that it may have */
+  int64_t value;
+  struct numeric_path path[deepest];
+  struct numeric_set set;
+};
+
+int numeric_improvement_fits (const treeml_numeric *solver) {
+  return solver->options.improve && solver->depth > exact + 1 && solver->depth <= deepest;
+}
+
+struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) {
+  struct numeric_improvement *state = arena_allocate (&solver->arena, 1, sizeof *state);
+  if (state)
+    *state = (struct numeric_improvement) {.value = NUMERIC_NONE,
+                                           .seen = NUMERIC_NONE,
+                                           .effort = first_effort,
+                                           .share = 1,
+                                           .random = 1,
+                                           .table = {.arena = &solver->arena}};
+  return state;
+}
+
+void numeric_improvement_destroy (treeml_numeric *solver, struct numeric_improvement *state) {
+  if (!state)
+    return;
+  numeric_tree_release (&solver->arena, &state->tree);
+  box_table_destroy (&state->table);
+  arena_release (&solver->arena, state);
+}
+
+/* A random number below `end` (xorshift, Marsaglia 2003). */
+static int64_t draw (struct numeric_improvement *state, int64_t end) {
+  state->random ^= state->random << 13;
+  state->random ^= state->random >> 7;
+  state->random ^= state->random << 17;
+  return (int64_t) ((state->random >> 11) % (uint64_t) end);
+}
+
+static int64_t count_leaves (const struct numeric_tree *tree, int64_t node) {
+  return tree->column[node] < 0 ? 1 : count_leaves (tree, tree->yes[node]) + count_leaves (tree, tree->no[node]);
+}
+
+/* Counts the splits above the last levels, and looks for one of them, if `wanted` is not negative. Branches that
+   cannot be better are left out. */
+static int64_t upper_splits (const struct numeric_tree *tree, int64_t node, int64_t height, int64_t wanted,
+                             int64_t *found) {
+  if (height <= exact || tree->column[node] < 0 || tree->label[node] == done)
+    return 0;
+  if (!wanted)
+    *found = node;
+  const int64_t yes = upper_splits (tree, tree->yes[node], height - 1, wanted - 1, found);
+  return 1 + yes + upper_splits (tree, tree->no[node], height - 1, wanted - 1 - yes, found);
+}
+
+/* Finds the rows of a node. Nodes are in the order in which a tree is written: all nodes of the yes side come before
+   the no side. Returns 0 if the search is stopping. */
+static int reach (struct numeric_worker *worker, struct numeric_set *all, struct branch *branch) {
+  treeml_numeric *solver = worker->solver;
+  const struct numeric_tree *tree = &worker->improvement->tree;
+  const struct numeric_set *from = all;
+  int64_t at = 0, depth = 0;
+  int fine = 1;
+  branch->set = (struct numeric_set) {0};
+  while (fine && at != branch->node) {
+    const int side = branch->node >= tree->no[at];
+    struct numeric_set below;
+    fine = numeric_set_split (worker, from, tree->column[at], tree->cut[at], side, &below);
+    numeric_set_release (solver, &branch->set);
+    branch->set = below;
+    from = &branch->set;
+    branch->path[depth] = numeric_path_add (solver, depth ? &branch->path[depth - 1] : NULL, tree->column[at]);
+    depth++;
+    at = side ? tree->no[at] : tree->yes[at];
+  }
+  if (!fine && !numeric_stopping (solver))
+    numeric_stop_search (solver, TREEML_MEMORY);
+  branch->height = solver->depth - depth;
+  branch->leaves = solver->leaves - count_leaves (tree, 0) + count_leaves (tree, at);
+  return fine;
+}
+
+/* Appends a tree in which `with` takes the place of one node. Returns its root, or -1 if out of memory. */
+static int64_t graft (struct arena *arena, const struct numeric_tree *tree, int64_t at, int64_t node,
+                      const struct numeric_tree *with, struct numeric_tree *to) {
+  if (at == node)
+    return numeric_tree_append (arena, to, with);
+  const int64_t root = numeric_tree_add (arena, to, tree->column[at], tree->cut[at]);
+  for (int s = 0; root >= 0 && tree->column[at] >= 0 && s < 2; s++) {
+    const int64_t below = graft (arena, tree, s ? tree->no[at] : tree->yes[at], node, with, to);
+    if (below < 0)
+      return -1;
+    *(s ? &to->no[root] : &to->yes[root]) = (int32_t) below;
+  }
+  return root;
+}
+
+/* The current tree with another branch; its value, or NUMERIC_NONE if a constraint is violated. */
+static int64_t replaced (struct numeric_worker *worker, int64_t node, const struct numeric_tree *with,
+                         struct numeric_tree *whole) {
+  treeml_numeric *solver = worker->solver;
+  whole->nodes = 0;
+  if (graft (&solver->arena, &worker->improvement->tree, 0, node, with, whole) < 0) {
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return NUMERIC_NONE;
+  }
+  return numeric_tree_finish (solver, whole);
+}
+
+/* What the branch costs now: what it saves against a single leaf is what the whole tree saves. */
+static int64_t value_of_branch (struct numeric_worker *worker, const struct branch *branch) {
+  struct arena *arena = &worker->solver->arena;
+  struct numeric_tree leaf = {0}, whole = {0};
+  int64_t value = NUMERIC_NONE;
+  if (numeric_tree_add (arena, &leaf, -1, 0) >= 0)
+    value = replaced (worker, branch->node, &leaf, &whole);
+  numeric_tree_release (arena, &leaf);
+  numeric_tree_release (arena, &whole);
+  if (value >= NUMERIC_NONE)
+    return NUMERIC_NONE;
+  const struct numeric_stump alone = numeric_best_stump (worker, &branch->set, NULL, 0, 1, -1, NULL);
+  return alone.value >= NUMERIC_NONE ? NUMERIC_NONE : worker->improvement->value - value + alone.value;
+}
+
+static struct box_key key_of (const struct numeric_set *set) {
+  struct box_key key = {0};
+  for (int64_t i = 0; i < set->rows; i++)
+    key = box_key_add (key, box_key_of_row (set->order[0][i]));
+  return key;
+}
+
+/* What is known about exact searches of the branch. */
+static struct box find_entry (const struct numeric_improvement *state, const struct branch *branch) {
+  const struct box_key key = key_of (&branch->set);
+  const struct box *known = box_table_find (&state->table, key, (int32_t) branch->height);
+  return known ? *known : (struct box) {.key = key, .depth = (int32_t) branch->height};
+}
+
+/* The best tree of the branch, if it is better and found in a limited effort. Returns whether there is one. */
+static int solve_branch (struct numeric_worker *worker, struct branch *branch, struct box *entry,
+                         struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  const int64_t left = worker->allowance, tries = (int64_t) patience << entry->code, most = left < tries ? left : tries;
+  const int64_t all = INT64_C (1) << branch->height, depth = solver->depth - branch->height;
+  const struct numeric_task task = {.depth = branch->height,
+                                    .leaves = branch->leaves >= all ? NUMERIC_ALL : branch->leaves,
+                                    .budget = branch->value,
+                                    .path = depth ? &branch->path[depth - 1] : NULL};
+  worker->allowance = most;
+  const struct numeric_outcome outcome = numeric_search (worker, &branch->set, &task, tree, NULL);
+  worker->improvement->solving += most - worker->allowance;
+  worker->allowance += left - most;
+  const int paused = left > most && numeric_resume (solver), better = outcome.value < branch->value && tree->nodes;
+  entry->final = !paused && !numeric_stopping (solver);
+  entry->bound = entry->final ? (better ? outcome.value : branch->value) : 0;
+  entry->code += paused;
+  if (paused || entry->final)
+    box_table_keep (&worker->improvement->table, entry);
+  return better;
+}
+
+/* A cut of the same column a few rows further. */
+static int32_t moved_cut (struct numeric_worker *worker, const struct branch *branch, int32_t column, int32_t cut) {
+  struct numeric_improvement *state = worker->improvement;
+  const int32_t *order = branch->set.order[column], *rank = worker->solver->rank[column];
+  const int64_t rows = branch->set.rows;
+  int64_t low = 0, high = rows;
+  while (low < high) { /* the first row beyond the cut */
+    const int64_t half = low + (high - low) / 2;
+    if (rank[order[half]] <= cut)
+      low = half + 1;
+    else
+      high = half;
+  }
+  const int64_t shares[] = {100, 33, 10}, width = 1 + rows / shares[draw (state, 3)];
+  int64_t at = low + (draw (state, 2) ? draw (state, width) : -1 - draw (state, width));
+  at = at < 0 ? 0 : at > rows - 2 ? rows - 2 : at;
+  return rank[order[at]];
+}
+
+/* Another split for the branch; -1 if there is none. */
+static struct numeric_split other_split (struct numeric_worker *worker, struct branch *branch, int moves) {
+  struct numeric_improvement *state = worker->improvement;
+  const struct numeric_tree *tree = &state->tree;
+  const int32_t old = tree->column[branch->node];
+  if (old >= 0 && (moves || draw (state, 4) == 0))
+    return (struct numeric_split) {.column = old, .cut = moved_cut (worker, branch, old, tree->cut[branch->node])};
+  const int64_t kind = draw (state, 4);
+  if (kind == 0)
+    return numeric_look_ahead (worker, &branch->set, branch->height, branch->leaves);
+  const struct numeric_split split =
+      numeric_separating_split (worker, &branch->set, (int32_t) draw (state, worker->solver->columns));
+  if (split.column < 0 || kind == 1)
+    return split;
+  return (struct numeric_split) {.column = split.column,
+                                 .cut = moved_cut (worker, branch, split.column, (int32_t) split.cut)};
+}
+
+/* The branch with another split, unless that costs more than `most`. `follows`: the splits below stay as they are,
+   except for the last two levels. */
+static int resplit (struct numeric_worker *worker, struct branch *branch, int follows, int64_t most,
+                    struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_improvement *state = worker->improvement;
+  const struct numeric_tree *old = &state->tree;
+  const struct numeric_split split = other_split (worker, branch, follows);
+  const int ahead = draw (state, 2) ? 1 : 2;
+  if (split.column < 0 || numeric_stopping (solver))
+    return 0;
+  const int64_t root = numeric_tree_add (&solver->arena, tree, split.column, (int32_t) split.cut);
+  int fine = root >= 0;
+  worker->spare = most < NUMERIC_NONE && !solver->group ? most + 1 : NUMERIC_NONE;
+  for (int s = 0; fine && s < 2; s++) {
+    const int64_t below = tree->nodes, leaves = s ? branch->leaves / 2 : branch->leaves - branch->leaves / 2;
+    const int64_t like = s ? old->no[branch->node] : old->yes[branch->node];
+    const int guided = follows && old->column[like] >= 0;
+    struct numeric_set part;
+    fine = numeric_set_split (worker, &branch->set, split.column, split.cut, s, &part) && part.rows > 0 &&
+           numeric_greedy (worker, &part, branch->height - 1, leaves, guided ? old : NULL, like, ahead, tree);
+    numeric_set_release (solver, &part);
+    *(s ? &tree->no[0] : &tree->yes[0]) = (int32_t) below;
+  }
+  worker->spare = NUMERIC_NONE;
+  return fine;
+}
+
+/* Takes over a tree of which the value is known. */
+static void take (struct numeric_improvement *state, struct numeric_tree *tree, int64_t value) {
+  const struct numeric_tree old = state->tree;
+  state->tree = *tree;
+  *tree = old;
+  state->value = value;
+}
+
+/* Whether the branch may be better; if not, that is marked. */
+static int is_open (struct numeric_worker *worker, struct branch *branch, const struct box *entry) {
+  struct numeric_improvement *state = worker->improvement;
+  branch->value = value_of_branch (worker, branch);
+  if (branch->value > worker->solver->options.leaf_price && !(entry->final && branch->value <= entry->bound))
+    return 1;
+  state->tree.label[branch->node] = done;
+  return 0;
+}
+
+/* Makes another branch, or none. */
+static int make_branch (struct numeric_worker *worker, struct branch *branch, int forced, struct numeric_tree *tree) {
+  struct numeric_improvement *state = worker->improvement;
+  if (forced)
+    return resplit (worker, branch, 0, NUMERIC_NONE, tree);
+  struct box entry = find_entry (state, branch);
+  if (!is_open (worker, branch, &entry))
+    return 0;
+  const int solvable = branch->height <= exact + 2 && branch->height < worker->solver->depth &&
+                       entry.code <= most_patience && 2 * state->solving <= worker->polls + state->polls;
+  if (solvable && draw (state, branch->height == exact + 1 ? 2 : 5) == 0)
+    return solve_branch (worker, branch, &entry, tree);
+  return resplit (worker, branch, draw (state, 2) == 0, branch->value, tree);
+}
+
+/* Tries another branch. `forced`: keeps it whatever it costs. */
+static void move (struct numeric_worker *worker, struct numeric_set *all, int64_t node, int forced) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_improvement *state = worker->improvement;
+  struct branch branch = {.node = node};
+  struct numeric_tree tree = {0}, whole = {0};
+  if (reach (worker, all, &branch)) {
+    if (!node)
+      branch.set = *all;
+    const int made = make_branch (worker, &branch, forced, &tree);
+    if (!node) { /* what was made for the set stays with it */
+      *all = branch.set;
+      branch.set = (struct numeric_set) {0};
+    }
+    const int64_t value = made && !numeric_stopping (solver) ? replaced (worker, node, &tree, &whole) : NUMERIC_NONE;
+    if (value < state->value)
+      state->stale = 0;
+    if (value < NUMERIC_NONE && (value <= state->value || forced)) {
+      if (value < atomic_load (&solver->best_value)) {
+        numeric_offer (worker, &whole);
+        worker->statistics.replacements++;
+      }
+      take (state, &whole, value);
+    }
+  }
+  numeric_set_release (solver, &branch.set);
+  numeric_tree_release (&solver->arena, &tree);
+  numeric_tree_release (&solver->arena, &whole);
+}
+
+/* Goes on from the best tree. Returns 0 if out of memory. */
+static int restart (struct numeric_worker *worker) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_improvement *state = worker->improvement;
+  state->stale = 0;
+  state->value = state->seen = atomic_load (&solver->best_value);
+  if (numeric_tree_copy (&solver->arena, &state->tree, &solver->best))
+    return 1;
+  numeric_stop_search (solver, TREEML_MEMORY);
+  return 0;
+}
+
+static void descend (struct numeric_worker *worker, struct numeric_set *all) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_improvement *state = worker->improvement;
+  while (!numeric_stopping (solver) && atomic_load (&solver->best_value) > solver->options.leaf_price) {
+    int64_t node = 0, splits = upper_splits (&state->tree, 0, solver->depth, -1, &node);
+    const int stale = ++state->stale > stale_moves * splits;
+    if (stale && !restart (worker))
+      return;
+    if (stale) /* the best tree has no marks: every upper split counts */
+      splits = upper_splits (&state->tree, 0, solver->depth, -1, &node);
+    if (!splits)
+      return;
+    upper_splits (&state->tree, 0, solver->depth, draw (state, splits), &node);
+    move (worker, all, node, stale);
+    numeric_spent (worker, work_of_move);
+  }
+}
+
+void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
+  treeml_numeric *solver = worker->solver;
+  if (numeric_stopping (solver) || !numeric_improvement_fits (solver) || !solver->best.nodes)
+    return;
+  if (!worker->improvement && !(worker->improvement = numeric_improvement_create (solver))) {
+    numeric_stop_search (solver, TREEML_MEMORY);
+    return;
+  }
+  struct numeric_improvement *state = worker->improvement;
+  const int64_t before = atomic_load (&solver->best_value);
+  if (before < state->seen && !restart (worker))
+    return;
+  worker->allowance = state->effort / state->share + 1;
+  state->effort *= state->effort < most_effort ? 2 : 1;
+  state->polls -= worker->polls;
+  descend (worker, all);
+  state->polls += worker->polls;
+  worker->allowance = 0;
+  numeric_resume (solver);
+  numeric_poll (worker); /* what follows has its whole effort before it */
+  state->seen = atomic_load (&solver->best_value);
+  if (state->seen < before)
+    state->share = 1;
+  else if (state->share < least_share)
+    state->share *= 2;
+}
