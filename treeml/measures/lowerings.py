@@ -60,6 +60,7 @@ from treeml.problem.terms import (
 )
 
 SAFE = 2**62  # sums of costs stay below this, so that no back-end's 64-bit sum can overflow
+MOST_REPORTED = Fraction(10**308)  # losses are reported as floats
 MOST_ENTRIES = 2**26  # of all matrices of a gap together: 64 million, half a gigabyte
 
 Features = tuple[Feature, ...]
@@ -391,22 +392,22 @@ def squared_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     if dataset.linear is not None:
         return _one(Custom(LinearCost(dataset.linear)))
     scale = dataset.weight_scale * dataset.target_scale**2
-    return _one(Loss("squared", dataset.targets, dataset.weight, scale))
+    return _loss(use, Loss("squared", dataset.targets, dataset.weight, scale))
 
 
 def absolute_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale
-    return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
+    return _loss(use, Loss("absolute", dataset.targets, dataset.weight, scale))
 
 
 def mse(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.target_scale**2 / _nonzero(use, int(dataset.weight.sum()), "the rows")
-    return _one(Loss("squared", dataset.targets, dataset.weight, scale))
+    return _loss(use, Loss("squared", dataset.targets, dataset.weight, scale))
 
 
 def mean_absolute_error(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.target_scale / _nonzero(use, int(dataset.weight.sum()), "the rows")
-    return _one(Loss("absolute", dataset.targets, dataset.weight, scale))
+    return _loss(use, Loss("absolute", dataset.targets, dataset.weight, scale))
 
 
 def r2(use: Use, dataset: Dataset, features: Features) -> Sum:
@@ -423,14 +424,14 @@ def survival_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
 
 def quantile_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     scale = dataset.weight_scale * dataset.target_scale
-    return _one(Loss("quantile", dataset.targets, dataset.weight, scale, Fraction(use.arguments[0])))
+    return _loss(use, Loss("quantile", dataset.targets, dataset.weight, scale, Fraction(use.arguments[0])))
 
 
 def cluster_loss(use: Use, dataset: Dataset, features: Features) -> Sum:
     distance = "absolute" if use.arguments[1:] == ("absolute",) else "squared"
     targets, scale = cluster_targets(dataset, use)
     power = 2 if distance == "squared" else 1
-    return _one(Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
+    return _loss(use, Loss(distance, targets, dataset.weight, dataset.weight_scale * scale**power))
 
 
 def margin(use: Use, dataset: Dataset, features: Features) -> Sum:
@@ -474,6 +475,21 @@ def _weight_of(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDA
 def _share(use: Use, dataset: Dataset, rows: NDArray[np.bool_], classes: NDArray[np.bool_], what: str) -> Sum:
     cost = _matrix(use, dataset, rows, classes)
     return _one(Predicted(cost, Fraction(1, _nonzero(use, int(dataset.weight[rows].sum()), what))))
+
+
+def _loss(use: Use, loss: Loss) -> Sum:
+    """A loss that is reported as a float, and therefore has to be one."""
+    largest = max(abs(int(loss.targets.max(initial=0))), abs(int(loss.targets.min(initial=0))))
+    most = (2 * largest) ** (2 if loss.kind == "squared" else 1) * added(loss.weight) * loss.targets.shape[1]
+    if most * loss.scale >= MOST_REPORTED:
+        refuse(
+            "D463",
+            f"`{use.text or use.measure}` of these numbers is larger than any float",
+            use.span,
+            "could exceed 1e308",
+            helps=("divide the numbers by a constant before, such as 1e100",),
+        )
+    return _one(loss)
 
 
 def _check_weights(use: Use, dataset: Dataset, factor: int = 1) -> None:

@@ -329,7 +329,7 @@ DATA = (
         "whole numbers beyond 64 bits",
         "Weights, costs, shares and numbers to predict are kept as whole numbers with one common denominator; here it "
         "grows too large. Or a requirement is so close to what a tree reaches that only the last digits of such "
-        "weights decide.",
+        "weights decide. Or a loss of the numbers to predict is larger than any float.",
         "weight w        # a thousand weights such as 0.1234567890123456\nrequire errors <= 12.5",
         "Round weights, costs and numbers to predict to a few digits.",
     ),
