@@ -26,6 +26,7 @@ from treeml.problem.terms import Depth, Leaves
 from treeml.problem.tree import Leaf, Node
 from treeml.solving.pipeline import prepare
 from treeml.solving.verify import verify
+from treeml.system.interrupt import press
 from treeml.testing.problems import binary, bound, errors, minimize, single
 
 SEEDS = range(8)
@@ -201,6 +202,46 @@ def test_an_interrupt_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
     assert answer.objective is not None
     assert answer.objective <= evaluate_goals(problem, start)
+
+
+@pytest.mark.parametrize("step", ["put", "node_of", "evaluate_sum", "checkpoint.write"])
+def test_ctrl_c_in_the_middle_of_a_replacement_loses_nothing(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer and the checkpoint are the same sound tree, wherever Ctrl-C comes."""
+    from treeml.backends.improve import checkpoint, rounds
+    from treeml.backends.improve.depth import Shallower
+
+    monkeypatch.setattr(rounds, "SAVE_EVERY", 0.0)
+    problem = perfect(2)
+    start = chain(problem, labels_of(problem))
+    owner, _, name = step.rpartition(".")
+    place: Any = checkpoint if owner else rounds
+    whole = getattr(place, name)
+    begun = [False]
+
+    def pressed(*arguments: Any) -> Any:
+        done = whole(*arguments)
+        if begun[0]:
+            begun[0] = False
+            press()
+        return done
+
+    def next_tree(self: Any, *arguments: Any) -> Any:
+        found = search(self, *arguments)
+        begun[0] = found is not None
+        return found
+
+    search = Shallower.next
+    monkeypatch.setattr(place, name, pressed)
+    monkeypatch.setattr(Shallower, "next", next_tree)
+    path = tmp_path / "saved.json"
+    answer = improved(problem, start, checkpoint=str(path))
+    assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
+    assert answer.tree is not None
+    assert answer.objective == evaluate_goals(problem, answer.tree)
+    assert answer.objective < evaluate_goals(problem, start)
+    assert json.loads(path.read_text())["depth"] == answer.objective[0]
 
 
 @pytest.mark.parametrize("error", [MemoryError("no room"), BackendError(Diagnostic("B515", "sat failed"))])

@@ -24,10 +24,10 @@ from treeml.backends.improve.subtrees import BetterSubtrees
 from treeml.backends.improve.vertices import Vertex, grow, node_of
 from treeml.backends.improve.vertices import replace as put
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
-from treeml.problem.problem import Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Predicted, Sum
 from treeml.problem.tree import Node
-from treeml.system.interrupt import passing_on
+from treeml.system.interrupt import listening, passing_on
 
 # Goals that do not depend on predictions.
 SHAPE = frozenset({"Depth", "Leaves", "Support", "TestCost", "DiscountedTestCost", "Used"})
@@ -144,9 +144,9 @@ class _Rounds:
     def run(self) -> Answer:
         stop, is_local = Stop.FINISHED, False
         searches: list[_Search] = []
-        self.tell()
         try:
             with passing_on():
+                self.tell()
                 for search in self.searches():
                     searches.append(search)
                     stop, is_local = self.rounds_of(search)
@@ -216,23 +216,28 @@ class _Rounds:
             found = search.next(self.root, self.deadline)
             if found is None:
                 return (Stop.FINISHED, True) if search.is_over else (Stop.TIME, False)
-            old, new = found
-            root = put(old, new)
-            tree = node_of(root)
-            objective = self.value(tree)
-            routed = Routed(self.problem, tree)
-            if objective > self.objective or not all(meets(b, self.problem, tree, routed) for b in checks):
-                # A shallower subtree may have too many leaves, or leaves that are too small.
-                self.root = put(new, old)
-                if isinstance(search, Shallower):
-                    self.settled.note(old, search.inner.levels, False)
-                continue
-            self.root = root
-            self.rounds += 1
-            better, self.objective = objective < self.objective, objective
-            self.save()
-            if better and not self.tell():
-                return Stop.INTERRUPTED, False
+            with listening(raises=False):  # a replacement is made as a whole; Ctrl-C takes effect after it
+                if not self.replaced(*found, search, checks):
+                    return Stop.INTERRUPTED, False
+
+    def replaced(self, old: Vertex, new: Vertex, search: _Search, checks: Sequence[Bound]) -> bool:
+        """Put `new` in the place of `old` if the tree stays sound; False if the caller wants to stop."""
+        root = put(old, new)
+        tree = node_of(root)
+        objective = self.value(tree)
+        routed = Routed(self.problem, tree)
+        if objective > self.objective or not all(meets(b, self.problem, tree, routed) for b in checks):
+            # A shallower subtree may have too many leaves, or leaves that are too small.
+            self.root = put(new, old)
+            if isinstance(search, Shallower):
+                self.settled.note(old, search.inner.levels, False)
+            return True
+        self.root = root
+        self.rounds += 1
+        better, self.objective = objective < self.objective, objective
+        goes_on = not better or self.tell()
+        self.save()
+        return goes_on
 
     def tell(self) -> bool:
         """Report the current tree; False if the caller wants to stop."""
@@ -258,7 +263,7 @@ class _Rounds:
             Status.LOCAL if is_local else Status.FEASIBLE,
             stop,
             self.kept_tree,
-            self.value(self.kept_tree),  # Ctrl-C may have come between the update of the value and that of the tree
+            self.objective,
             None,
             (),
             tuple(replace(moment) for moment in self.trace),
