@@ -179,6 +179,15 @@ def test_a_tree_that_meets_the_bound_is_proved_by_the_evidence_of_the_bound() ->
     assert [(each.rule, each.rests_on) for each in answer.evidence] == [("bound meets tree", evidence)]
 
 
+def test_a_search_that_ends_with_the_tree_of_the_companion_is_a_proof_too() -> None:
+    """The search heard of the tree, and was ended because it meets the bound."""
+    evidence = (Evidence("search bound", "test"),)
+    heard = Answer(Status.FEASIBLE, Stop.INTERRUPTED, BEST, (Fraction(0),), Fraction(0), evidence=evidence)
+    answer = accompanied((search := Exact(heard, bound=0)).plan(), NO_LIMITS, work=search.work)
+    assert (answer.status, answer.stop, answer.bound) == (Status.OPTIMAL, Stop.PROVED, Fraction(0))
+    assert [(each.rule, each.rests_on) for each in answer.evidence] == [("bound meets tree", evidence)]
+
+
 @pytest.mark.parametrize(
     "claim",
     [

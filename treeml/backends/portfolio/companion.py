@@ -183,7 +183,7 @@ class Companion:
         if self.trace:
             answer = replace(answer, trace=tuple(self.trace))
         if self.value is None or (answer.objective is not None and answer.objective <= self.value):
-            return answer
+            return answer if answer.tree is None else self._proved(answer)
         if answer.bound is not None and answer.bound > self.value[0] + answer.tolerance:
             raise _contradiction(plan, f"its bound is {answer.bound}, and a tree with {self.value[0]} was found")
         better = replace(
@@ -199,15 +199,16 @@ class Companion:
 
     def _proved(self, answer: Answer) -> Answer:
         """The answer as a proof if its bound is the value of its tree."""
-        assert self.value is not None
         if not self.problem.goals:
             return replace(answer, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=(Evidence("no goal"),))
-        if len(self.value) != 1 or answer.tolerance or answer.bound is None or answer.bound < self.value[0]:
+        value = answer.objective
+        assert value is not None
+        if len(value) != 1 or answer.tolerance or answer.bound is None or answer.bound < value[0]:
             stop = Stop.INTERRUPTED if self.is_stopped else answer.stop
             return replace(answer, stop=stop)
         proof = combined("bound meets tree", supporting(answer.evidence, BOUND))
         return replace(
-            answer, status=Status.OPTIMAL, stop=Stop.PROVED, bound=self.value[0], bounded_goal=None, evidence=proof
+            answer, status=Status.OPTIMAL, stop=Stop.PROVED, bound=value[0], bounded_goal=None, evidence=proof
         )
 
     def _object(self, answer: Answer, plan: Plan) -> None:

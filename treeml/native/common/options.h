@@ -23,7 +23,7 @@
   EVERY (leaf_price, 0, UNLIMITED, 0, "added to the value for every leaf, in units of the value") \
   EVERY (upper, INT64_MIN, UNLIMITED, UNLIMITED, "only trees of a value below this are wanted") \
   EVERY (enough, INT64_MIN, UNLIMITED, INT64_MIN, "stop at the first tree of a value below this") \
-  COUPLED (table_memory, 0, UNLIMITED, 1 << 27, "most bytes of pair sums that are kept") \
+  COUPLED (table_memory, 0, UNLIMITED, 5 << 24, "most bytes of pair sums that are kept") \
   COUPLED (early, 0, 1, 1, "look for first trees of less depth and with other classes in the leaves") \
   COUPLED (lower, INT64_MIN, UNLIMITED, INT64_MIN, "a bound on the value that is already proved") \
   TESTS_COUPLED (once, 0, 1, 0, "test a column at most once on a path") \
