@@ -9,12 +9,13 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
-from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import companion, improving
 from treeml.backends.portfolio.accompany import alone
 from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
 from treeml.backends.portfolio.improving import improve_while
+from treeml.problem.evaluate import meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
 from treeml.problem.tree import Leaf, Split
@@ -114,6 +115,39 @@ def test_fewest_leaves_begin_with_a_tree_that_meets_the_requirement() -> None:
     company.is_enough = lambda: company.tree is not None
     improve_while(company)
     assert isinstance(company.tree, Split)
+
+
+@pytest.mark.parametrize(
+    ("text", "least"),
+    [
+        ("minimize depth require accuracy >= 95%", 2),
+        ("minimize leaves require accuracy >= 95%", 4),
+        ('minimize depth require errors <= 15 require recall("yes") >= 90%', 2),
+        ('minimize leaves require errors <= 15 require recall("yes") >= 90%', 4),
+        ("minimize depth require accuracy >= 95% require support >= 10 rows", 2),
+    ],
+)
+def test_smaller_and_smaller_trees_are_offered_down_to_the_smallest(text: str, least: int) -> None:
+    problem = problem_of(f'predict y is "yes" {text}')
+    trees = list[Progress]()
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, trees.append, improve_while)
+    company.is_enough = lambda: company.value == (least,)
+    improve_while(company)
+    assert company.value == (least,)
+    assert company.tree is not None
+    assert meets_all(problem, company.tree)
+    values = [moment.objective for moment in trees]
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_requirement_that_no_greedy_tree_meets_is_left_to_other_methods() -> None:
+    """Every split alone leaves as many errors as no split, so no tree is grown; the exact one has two levels."""
+    rows = ["00", "01", "10", "11"] * 3
+    problem = binary(rows, 2, minimize(Depth()), (bound(errors([0, 1, 1, 0] * 3, 2), "<=", 0),))
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
+    company.is_enough = lambda: company.tree is not None
+    improve_while(company)
+    assert company.value == (2,)
 
 
 def test_a_back_end_that_is_compared_gets_no_tree_from_elsewhere() -> None:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from time import monotonic
 
 from treeml.backends.claims import INFEASIBLE, OPTIMAL, Evidence, Proof, combined, supporting
-from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import evaluate_sum, meets_all
 from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
@@ -82,7 +82,7 @@ class _Levels:
         self.tolerance = Fraction(0)
 
     def solve(self, inner: Solve, start: Node | None) -> Answer:
-        first = _first_tree(self.problem, start)
+        first = _first_tree(self.problem, start, self.limits.deadline)
         if first is not None and not self.improve(Answer(Status.FEASIBLE, Stop.TIME, first), first, None, ()):
             return self.unproved(Stop.INTERRUPTED, None)
         for level in range(0 if self.counted is Depth else 1, _most(self.problem, self.counted) + 1):
@@ -206,11 +206,11 @@ def _ending(problem: Problem, counted: type[Depth] | type[Leaves]) -> tuple[str,
     )
 
 
-def _first_tree(problem: Problem, start: Node | None) -> Node | None:
+def _first_tree(problem: Problem, start: Node | None, deadline: Deadline) -> Node | None:
     """The start, if it meets the bounds, or a greedy tree that does; None if there is neither."""
     from treeml.backends.task.greedy_start import greedy_for_bound  # imported here: start-up time
 
     if start is not None and meets_all(problem, start):
         return start
-    tree = greedy_for_bound(problem)
+    tree = greedy_for_bound(problem, deadline)
     return tree if tree is not None and meets_all(problem, tree) else None

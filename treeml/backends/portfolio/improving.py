@@ -22,6 +22,7 @@ from treeml.backends.improve.rounds import ImproveSettings, improve
 from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.backends.run import run
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -42,6 +43,8 @@ def improve_while(company: Companion) -> None:
         search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
         company.interrupts.append(search.kernel.interrupt)
         search.run(limits.deadline)
+    elif offers_smaller_trees(company):
+        return
     elif multipliers.takes(problem):
         found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
         for is_better in found.rounds(limits.deadline):

@@ -76,21 +76,21 @@ def first_trees(questions: NodeQuestions, task: IntegerTask, deadline: Deadline 
     yield from map(Leaf, range(questions.problem.classes) if questions.problem.classes else (-1,))
 
 
-def greedy_for_bound(problem: Problem) -> Node | None:
+def greedy_for_bound(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """A tree grown for the first bound on predictions, as deep as the bounds allow; it may break the other bounds."""
     for bound in problem.bounds:
-        if bound.sense == ">=" or bound.sum.kinds() != {"Predicted"}:
+        if bound.sum.kinds() != {"Predicted"}:
             continue
         deep = LARGEST_DEPTH if problem.max_depth is None else min(problem.max_depth, LARGEST_DEPTH)
         support = problem.bound_on("Support", ">=")
         rule = () if support is None else (LeafRule("support", ">=", support, False, ""),)
         try:
-            form = form_of(bound.sum, "a requirement")
+            form = form_of(bound.sum.negated() if bound.sense == ">=" else bound.sum, "a requirement")
         except Unsupported:  # numbers too large for solvers; the tree is only a start, and none is needed
             return None
         task = IntegerTask(deep, form, (), rule, ())
         questions = read_questions(problem)
-        return greedy_tree(questions, task) if questions.groups * len(questions) <= MOST_CELLS else None
+        return greedy_tree(questions, task, deadline) if questions.groups * len(questions) <= MOST_CELLS else None
     return None
 
 

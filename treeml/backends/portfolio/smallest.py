@@ -1,0 +1,113 @@
+"""The goal depth or leaves, with limits on predictions -> smaller and smaller trees that keep the limits.
+
+A limited sum takes the place of the goal, and a limit on depth or leaves that of what is minimized. Greedy trees of
+more and more levels or leaves are grown until one keeps every limit; then smaller ones are looked for. Where none is
+found, the next attempt asks for less and takes longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from treeml.backends.anytime import local_kernel, multipliers
+from treeml.backends.anytime.multipliers import Multipliers
+from treeml.backends.anytime.search import DEEPEST, Anytime, first_tree
+from treeml.backends.contract import Deadline
+from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.portfolio.companion import Companion
+from treeml.problem.evaluate import Routed
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Depth, Leaves, Sum
+
+FIRST_SECONDS = 0.5  # for a smaller tree; longer each time there is none
+LONGER = 1.5
+FIRST_SHARE = 0.1  # of the leaves that a smaller tree does without; halved each time there is none
+
+
+def offers_smaller_trees(company: Companion) -> bool:
+    """Offers smaller and smaller trees until the run is over; False if there is none, or the goal is another."""
+    counted, asked = _counted(company.problem), _stand_in(company.problem)
+    if counted is None or asked is None:
+        return False
+    search = _Smaller(company, counted, asked)
+    if not search.takes(1):
+        return False
+    search.grow()
+    search.shrink()
+    return company.tree is not None
+
+
+def _counted(problem: Problem) -> Depth | Leaves | None:
+    """What the only goal minimizes; None if it is something else than depth or leaves alone."""
+    parts = problem.goals[0].sum.parts if len(problem.goals) == 1 else ()
+    if len(parts) != 1 or parts[0][0] <= 0 or not isinstance(parts[0][1], Depth | Leaves):
+        return None
+    return parts[0][1]
+
+
+def _stand_in(problem: Problem) -> Problem | None:
+    """The problem with a limited sum over the predictions as its goal; None if there is no such limit."""
+    limit = next((bound for bound in problem.bounds if limits_predictions(bound) and bound.sense != "="), None)
+    if limit is None:
+        return None
+    others = tuple(bound for bound in problem.bounds if bound is not limit)
+    return problem.asking((Goal(limit.sum if limit.sense == "<=" else limit.sum.negated()),), others)
+
+
+@dataclass
+class _Smaller:
+    company: Companion
+    counted: Depth | Leaves
+    asked: Problem  # the stand-in
+
+    def bounded(self, most: int) -> Problem:
+        limit = Bound(Sum(((Fraction(1), self.counted),)), "<=", Fraction(most))
+        return self.asked.asking(self.asked.goals, (*self.asked.bounds, limit))
+
+    def takes(self, most: int) -> bool:
+        problem = self.bounded(most)
+        return local_kernel.takes(problem) or multipliers.takes(problem)
+
+    def grow(self) -> None:
+        """Offers greedy trees of more and more levels or leaves until one keeps every limit."""
+        company, most = self.company, 1
+        largest = min(company.problem.rows, DEEPEST) if isinstance(self.counted, Depth) else company.problem.rows
+        while company.tree is None and most <= largest and not company.is_over():
+            shaped = self.bounded(most)
+            if not local_kernel.takes(shaped):
+                self.search(most, FIRST_SECONDS)
+            elif (tree := first_tree(shaped, company.limits.deadline)) is not None:
+                company.offer(tree)
+            most = most + 1 if isinstance(self.counted, Depth) else 2 * most
+
+    def shrink(self) -> None:
+        """Offers trees that are smaller than the best one, as long as there is time."""
+        company, seconds, share = self.company, FIRST_SECONDS, FIRST_SHARE
+        while company.tree is not None and not company.is_over():
+            before, size = company.tree, int(self.counted.value(Routed(company.problem, company.tree)))
+            if size <= 1:
+                return  # single leaves and splits were grown before
+            self.search(size - max(1, int(share * size)), seconds)
+            if company.tree is before:
+                seconds, share = LONGER * seconds, share / 2
+            else:
+                share = FIRST_SHARE
+
+    def search(self, most: int, seconds: float) -> None:
+        """Looks for a tree of this size until there is one, or the time is up."""
+        company, before, asked = self.company, self.company.tree, self.bounded(most)
+        deadline = Deadline(min(company.limits.deadline.at, Deadline.after(seconds).at))
+
+        def is_over() -> bool:
+            return company.tree is not before or company.is_over()
+
+        if local_kernel.takes(asked):
+            search = Anytime(asked, company.offer, is_over, company.limits.seed, lambda: before)
+            company.interrupts.append(search.kernel.interrupt)
+            search.run(deadline)
+            company.interrupts.pop()
+        elif multipliers.takes(asked):
+            found = Multipliers(asked, company.offer, is_over, company.interrupts, company.limits.seed)
+            for _ in found.rounds(deadline):
+                pass
