@@ -41,6 +41,26 @@ class NativeObjective:
     later_most: int = 0  # the largest and the least value of the later goals
     later_least: int = 0
 
+    def first_goal(self, value: Fraction) -> Fraction:
+        """The value of the first goal, given the joint value of all goals.
+
+        In it, one unit of the first goal weighs more than the later goals can differ.
+        """
+        if self.first_weighs > 1:
+            value = Fraction((value - self.later_least) // self.first_weighs)
+        return self._in_units(value)
+
+    def bound_of_first_goal(self, bound: Fraction) -> Fraction:
+        """A bound on the first goal, given one on the joint value: the later goals may be as large as they can be."""
+        if self.first_weighs > 1:
+            bound = Fraction(-((self.later_most - bound) // self.first_weighs))
+        return self._in_units(bound)
+
+    def _in_units(self, value: Fraction) -> Fraction:
+        if self.scale == 1 and not self.constant:
+            return value
+        return value / self.scale + self.constant
+
 
 def _one_goal(problem: Problem, total: Sum) -> NativeObjective:
     """One goal in integers, or as a real-valued loss beside which prices are rounded."""

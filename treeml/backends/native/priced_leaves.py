@@ -59,7 +59,7 @@ def answer(run: NativeRun, objective: NativeObjective, settings: dict[str, Any])
     prices = Prices(run, objective, settings, found)
     prices.search()
     if prices.bound is not None:
-        run.floor = run.first_goal(objective, Fraction(prices.bound), 0)
+        run.floor = objective.bound_of_first_goal(Fraction(prices.bound))
         run.floor_proof = combined("price of leaves", run.ended, f"{prices.price / STEPS:g} per leaf")
         settings["enough"] = prices.bound + 1
     if prices.tree is not None:

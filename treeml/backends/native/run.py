@@ -221,8 +221,8 @@ class NativeRun:
             return False
         if value is None or not self.problem.goals or not self.tells:
             return not (self.on_progress is not None and self.on_progress(Progress(monotonic() - self.began)) is False)
-        reached = self.first_goal(objective, Fraction(value), objective.later_least)
-        below = None if bound is None else self.first_goal(objective, Fraction(bound), objective.later_most)
+        reached = objective.first_goal(Fraction(value))
+        below = None if bound is None else objective.bound_of_first_goal(Fraction(bound))
         if objective.beside is not None:
             # Prices were rounded, so reports stay on the safe side of the exact value.
             largest = abs(reached - objective.constant) + Fraction(objective.beside) / abs(objective.scale)
@@ -246,13 +246,6 @@ class NativeRun:
         if self.floor is not None and (below is None or below < self.floor):
             return self.floor, self.floor_proof
         return below, () if below is None else self.stopped_at
-
-    def first_goal(self, objective: NativeObjective, value: Fraction, later: int) -> Fraction:
-        """The value of the first goal, given the joint value of all goals and the value `later` of the later ones."""
-        if objective.first_weighs == 1 and objective.scale == 1 and not objective.constant:
-            return value
-        share = (value - later) / objective.first_weighs if objective.first_weighs > 1 else value
-        return share / objective.scale + objective.constant
 
     def fewest_leaves(
         self, solver: Solver | ThresholdSolver, objective: NativeObjective, settings: dict[str, Any]
@@ -349,7 +342,7 @@ class NativeRun:
             )
         below = None
         if found.bound is not None:
-            below = self.first_goal(objective, Fraction(found.bound), objective.later_most)
+            below = objective.bound_of_first_goal(Fraction(found.bound))
         below, proof = self.with_floor(below)
         if below is not None:
             # Rounding can put a bound above the value of the tree; without rounding that is a mistake of the search.
@@ -391,7 +384,7 @@ class NativeRun:
         """The value of every goal for the tree; a single integer goal comes from the solver (`run` recomputes it)."""
         if len(self.problem.goals) > 1 or found.tolerance or found.value is None:
             return evaluate_goals(self.problem, tree)
-        return (self.first_goal(objective, Fraction(found.value), 0),)
+        return (objective.first_goal(Fraction(found.value)),)
 
     def statistics(self, found: Found, objective: Fraction | None, bound: Fraction | None) -> dict[str, float]:
         own = {name: value for name, value in found.statistics.items() if not name.endswith("_microseconds")}

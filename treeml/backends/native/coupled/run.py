@@ -91,7 +91,7 @@ class CoupledRun(NativeRun):
         """The bound of a search that has no tree yet; `answered` reads that of the others."""
         if found.bound is None or found.status != "unknown" or not self.problem.goals:
             return None
-        return self.first_goal(task.objective, Fraction(found.bound), task.objective.later_most)
+        return task.objective.bound_of_first_goal(Fraction(found.bound))
 
     def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
         """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and

@@ -1,0 +1,42 @@
+"""Several goals as one number: the first goal is read back exactly, and a bound on all is one on the first."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from treeml.backends.native.goals import NativeObjective, objective_of
+from treeml.problem.problem import Goal
+from treeml.problem.terms import Leaves, Sum
+from treeml.testing.problems import binary, errors, minimize, single
+
+
+def joint(factor: Fraction = Fraction(1)) -> NativeObjective:
+    """Errors, times a factor, then leaves."""
+    rows, actual = ["00", "01", "10", "11"] * 2, [0, 1, 1, 0, 0, 0, 1, 1]
+    first = Goal(Sum(((factor, errors(actual, 2)),)))
+    return objective_of(binary(rows, 2, (first, *minimize(single(Leaves())))))
+
+
+@pytest.mark.parametrize("factor", [Fraction(1), Fraction(2, 3), Fraction(7)])
+def test_the_first_goal_is_read_back_and_bounds_are_whole(factor: Fraction) -> None:
+    objective = joint(factor)
+    assert objective.first_weighs > 1
+    unit = 1 / objective.scale
+    for first in range(9):
+        for later in range(objective.later_least, objective.later_most + 1):
+            value = first * objective.first_weighs + later
+            assert objective.first_goal(Fraction(value)) == first * unit
+            bound = objective.bound_of_first_goal(Fraction(value))
+            # A tree of this joint value, or of a larger one, has at least this many errors.
+            assert bound == min(
+                other * unit
+                for other in range(-1, 10)
+                if other * objective.first_weighs + objective.later_most >= value
+            )
+            assert bound <= first * unit
+
+
+def test_a_tree_of_one_leaf_bounds_errors_by_none() -> None:
+    assert joint().bound_of_first_goal(Fraction(1)) == 0
