@@ -14,9 +14,10 @@ from treeml.backends.heuristics.impurity import CRITERIA
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
-from treeml.problem.problem import Feature, Problem
+from treeml.problem.impurity_cost import ImpurityCost
+from treeml.problem.problem import Feature, Goal, Problem
 from treeml.problem.problem import Test as Question
-from treeml.problem.terms import Depth, Leaves, Loss, Predicted, Purity, Sum, Support
+from treeml.problem.terms import Custom, Depth, Leaves, Loss, Predicted, Purity, Sum, Support
 from treeml.problem.tree import Leaf, Split
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem
 
@@ -139,6 +140,24 @@ def test_pruning_cuts_and_never_breaks_a_bound(options: dict[str, object]) -> No
     assert kept is not None
     assert Leaves().value(Routed(shell, cut)) < Leaves().value(Routed(shell, whole))
     assert Leaves().value(Routed(shell, kept)) >= 3
+
+
+@pytest.mark.parametrize("kind", ["code length", "gini", "entropy"])
+def test_mixtures_of_classes_are_split_and_cut_by_their_own_cost(kind: str) -> None:
+    problem = noisy(200, 6, 3)
+    term = problem.goals[0].sum.parts[0][1]
+    assert isinstance(term, Predicted)
+    labels = (1 - term.cost.argmax(axis=1)).astype(np.int32)
+    cost = ImpurityCost(kind, labels, 2, np.ones(200, dtype=np.int64), Fraction(1))
+    goal = Goal(Sum(((Fraction(1), Custom(cost)), (Fraction(3), Leaves()))))
+    asked = problem.asking((goal,), ())
+    answer = CartBackend().solve(asked)
+    grown = CartBackend().solve(asked, Limits(options={"prune": "none"}))
+    assert isinstance(answer.tree, Split)
+    assert answer.objective is not None
+    assert grown.objective is not None
+    assert answer.objective < evaluate_goals(asked, Leaf(0))
+    assert answer.objective < grown.objective  # leaves that cost more than they save are cut
 
 
 def test_costs_move_the_label() -> None:

@@ -76,6 +76,12 @@ class ImpurityCost(StoredCost):
         sums = [exact_sum(weight[labels == number]) for number in range(self.classes)]
         return KINDS[self.kind]([float(each * self.scale) for each in sums])
 
+    def class_weights(self) -> NDArray[np.float64]:
+        """rows x classes: what every row counts for its class."""
+        weights = np.zeros((len(self.labels), self.classes))
+        weights[np.arange(len(self.labels)), self.labels] = self.weight
+        return weights
+
     @property
     def has_unit_weights(self) -> bool:
         return self.scale == 1 and bool((self.weight == 1).all())

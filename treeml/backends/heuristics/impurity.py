@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.problem import Problem
-from treeml.problem.terms import LeafErrors, Loss, Predicted, Purity, Sum
+from treeml.problem.terms import Custom, LeafErrors, Loss, Predicted, Purity, Sum
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -30,16 +31,20 @@ class SplitCounts:
 
 
 def evidence(problem: Problem) -> SplitCounts | None:
-    """The counts of the first goal on predictions or losses, else of the first such bound; None without one.
+    """The counts of the first goal on classes or losses, else of the first such bound; None without one.
 
     A row of weight w counts w for its class. With misclassification costs it counts, for every class, what that class
     saves compared with the most expensive one, as in the altered priors of Breiman and others (1984).
     """
     sums: list[Sum] = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
-    for wanted in ((Predicted, Loss), (LeafErrors, Purity)):
+    for wanted in ((Predicted, Loss, Custom), (LeafErrors, Purity)):
         for total in sums:
             for factor, term in total.parts:
                 if not isinstance(term, wanted):
+                    continue
+                if isinstance(term, Custom):
+                    if isinstance(term.function, ImpurityCost):
+                        return SplitCounts(term.function.class_weights(), None)
                     continue
                 if isinstance(term, Loss):
                     return SplitCounts(None, term)

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from treeml.problem.evaluate import meets
 from treeml.problem.fans import chained, children
-from treeml.problem.impurity_cost import bits_of_split, code_length
+from treeml.problem.impurity_cost import ImpurityCost, bits_of_split, code_length
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Leaves, Loss, Predicted, Sum
+from treeml.problem.terms import Custom, Leaves, Loss, Predicted, Sum, Term
 from treeml.problem.tree import Leaf, Node
 
 HALVINGS = 60  # of an interval of rates
@@ -107,7 +107,7 @@ def _costs(problem: Problem, how: str, price: float, confidence: float) -> Costs
 def goal_costs(problem: Problem, price: Fraction | None = None) -> Costs | None:
     """The first goal, with its own price of a leaf or with this one; None if it is not a supported sum over leaves."""
     first = problem.goals[0].sum
-    if any(not isinstance(term, Predicted | Loss | Leaves) for _, term in first.parts):
+    if any(not isinstance(term, Predicted | Loss | Leaves) and not _is_impurity(term) for _, term in first.parts):
         return None
     own_price = sum((factor for factor, term in first.parts if isinstance(term, Leaves)), Fraction(0))
     own_price = own_price if price is None else price
@@ -119,9 +119,15 @@ def goal_costs(problem: Problem, price: Fraction | None = None) -> Costs | None:
                 total += factor * term.scale * int(term.cost[rows, label].sum())
             elif isinstance(term, Loss):
                 total += factor * term.scale * _loss(term, rows)
+            elif isinstance(term, Custom):  # an impurity
+                total += factor * Fraction(term.function(rows))
         return total
 
     return Costs(cost)
+
+
+def _is_impurity(term: Term) -> bool:
+    return isinstance(term, Custom) and isinstance(term.function, ImpurityCost)
 
 
 def _pessimistic(factor: Fraction, term: Predicted, problem: Problem, confidence: float) -> Costs:

@@ -7,7 +7,6 @@ problem, greedy trees of several kinds are the starts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from treeml.backends import registry
@@ -30,6 +29,7 @@ from treeml.problem.tree import Leaf, Node, Split
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 MOST_ANSWERS = 200_000_000  # tests times rows up to which greedy trees look at every test
+LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
@@ -48,17 +48,27 @@ def improve_while(company: Companion) -> None:
     elif multipliers.takes(problem):
         found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
         for is_better in found.rounds(limits.deadline):
-            if company.tree is None:
-                _offer_greedy_trees(company)
+            for criterion in CRITERIA if company.tree is None else ():
+                _offer_greedy_trees(company, criterion)
             if is_better and company.tree is not None:
                 _replace_parts(company, company.tree)
     else:
+        _improve_greedy_trees(company)
+
+
+def _improve_greedy_trees(company: Companion) -> None:
+    """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
+    problem, replaced = company.problem, None
+    coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
+    if coarse is not None:
+        _offer_greedy_trees(company, CRITERIA[0], *coarse)
         if _has_many_tests(problem):
-            _search_few_tests(company)
-        for start in _greedy_trees(company):
-            company.offer(start)
-            if company.tree is not None:
-                _replace_parts(company, company.tree)
+            _search_few_tests(company, *coarse)
+    for criterion in CRITERIA if problem.classes else CRITERIA[:1]:
+        _offer_greedy_trees(company, criterion)
+        if company.tree is not None and company.tree is not replaced:
+            _replace_parts(company, company.tree)
+            replaced = company.tree
 
 
 def _replace_parts(company: Companion, start: Node) -> None:
@@ -87,12 +97,8 @@ def _has_many_tests(problem: Problem) -> bool:
     return len(problem.tests) * problem.rows > MOST_ANSWERS
 
 
-def _search_few_tests(company: Companion) -> None:
+def _search_few_tests(company: Companion, few: Problem, tests: list[int]) -> None:
     """Offers the trees that exact searches find on few tests of every column, with one level, then with more."""
-    coarse = coarsened(company.problem, FEW_TESTS)
-    if coarse is None:
-        return
-    few, tests = coarse
 
     def heard(moment: Progress) -> bool:
         if moment.tree is not None:
@@ -117,21 +123,21 @@ def _with_tests(node: Node, tests: list[int]) -> Node:
     return Split(tests[node.test], _with_tests(node.yes, tests), _with_tests(node.no, tests))
 
 
-def _offer_greedy_trees(company: Companion) -> None:
-    for tree in _greedy_trees(company):
-        company.offer(tree)
-
-
-def _greedy_trees(company: Companion) -> Iterator[Node]:
+def _offer_greedy_trees(
+    company: Companion, criterion: str, few: Problem | None = None, tests: list[int] | None = None
+) -> None:
+    """Offers single leaves, then greedy trees of several depths, on all tests or on `few` of them, namely `tests`."""
     problem = company.problem
-    for label in range(problem.classes) if problem.classes else (-1,):
-        yield Leaf(label)
-    if _has_many_tests(problem):
+    if company.tree is None:
+        for label in range(problem.classes) if problem.classes else (-1,):
+            company.offer(Leaf(label))
+    if few is None and _has_many_tests(problem):
         return
-    for criterion in CRITERIA if problem.classes else ("",):
+    options = {"criterion": criterion} if problem.classes else {}
+    for depth in LEVELS if problem.max_depth is None else (None,):
         if company.is_over():
             return
-        options = {"criterion": criterion} if criterion else {}
-        grown = CartBackend().solve(problem, replace(company.limits, options=options))
-        if grown.tree is not None:
-            yield grown.tree
+        limits = replace(company.limits, options={**options, "depth": depth})
+        grown = CartBackend().solve(few or problem, limits).tree
+        if grown is not None:
+            company.offer(grown if tests is None else _with_tests(grown, tests))
