@@ -23,9 +23,9 @@ _handle = getattr(getattr(signal, "_signal", signal), "signal", signal.signal)
 def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
     """A function that says whether Ctrl-C was pressed since the block began.
 
-    With `raises`, pressing it a second time raises KeyboardInterrupt. Inside `passing_on` or `noting` no Ctrl-C is lost:
-    one whose exception was dropped before the block began counts as pressed, and one that comes during the block is
-    raised at its end if nobody asked.
+    With `raises`, pressing it a second time raises KeyboardInterrupt. Inside `passing_on` or `noting` no Ctrl-C is
+    lost: one whose exception was dropped before the block began counts as pressed, and one that comes during the block
+    is raised at its end if nobody asked.
     """
     pressed = heard = False
     if threading.current_thread() is not threading.main_thread():
@@ -72,7 +72,7 @@ class _Raising:
 
 @contextmanager
 def noting(note: Callable[[], None], raises: Handler | None = None) -> Iterator[None]:
-    """Calls a function on Ctrl-C, then raises as usual, or by `raises`: for work that keeps what it has when it ends."""
+    """Calls a function on Ctrl-C, then raises as usual or by `raises`, around work that keeps what it has then."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield
