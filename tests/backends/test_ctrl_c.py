@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import signal
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 
@@ -31,6 +33,34 @@ def test_the_innermost_listener_hears_an_interrupt_first() -> None:
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert heard == ["note"]
+
+
+@pytest.mark.parametrize("around", [passing_on, lambda: noting(lambda: None)])
+def test_a_dropped_exception_is_heard_by_the_next_solve(around: Callable[[], AbstractContextManager[None]]) -> None:
+    """As if Ctrl-C came while an old model was destroyed: Python drops the exception, and the search goes on."""
+    with around():
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        with listening() as is_pressed:
+            assert is_pressed()
+        with pytest.raises(KeyboardInterrupt), listening():
+            pass  # it ended before it asked
+    with listening() as is_pressed:
+        assert not is_pressed()  # the work that was to end has ended
+
+
+def test_an_interrupt_that_was_noted_is_not_lost_in_a_short_solve() -> None:
+    heard: list[str] = []
+    with pytest.raises(KeyboardInterrupt), noting(lambda: heard.append("note")), listening():
+        signal.raise_signal(signal.SIGINT)
+    assert heard == ["note"]
+
+
+def test_a_listener_around_does_not_keep_short_solves_from_being_interrupted() -> None:
+    with listening() as is_pressed:
+        with pytest.raises(KeyboardInterrupt), passing_on(), listening():
+            signal.raise_signal(signal.SIGINT)
+        assert not is_pressed()
 
 
 def test_an_ignored_signal_stays_ignored() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -310,17 +309,6 @@ def test_a_stopped_search_reports_a_tree_and_a_bound() -> None:
     assert found.bound <= best <= found.value
     with pytest.raises(ZeroDivisionError):
         solver.solve([0], [0], depth=3, on_progress=lambda *_: 1 // 0 == 0)
-
-
-def test_an_interrupt_from_another_thread() -> None:
-    bits, values = fair_data(tests=60, rows=600)
-    solver = Coupled(bits, values)
-    timer = threading.Timer(0.2, solver.interrupt)
-    timer.start()
-    found = solver.solve([0], [0], depth=6, seconds=60, threads=2)
-    timer.join()
-    assert found.stop == "interrupted"
-    assert found.sums == (0,)
 
 
 def test_memory_limits_and_failing_allocations_give_honest_answers() -> None:

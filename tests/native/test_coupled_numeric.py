@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -243,18 +242,6 @@ def test_memory_is_limited_and_every_allocation_may_fail() -> None:
         assert found.stop in ("memory", "proved")
         assert found.stop == "memory" or found.value == best.value
     assert ends == {"refused", "memory", "proved"}
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_another_thread_may_interrupt(threads: int) -> None:
-    codes, values, low = ward()
-    solver = CoupledNumeric(codes, values)
-    timer = threading.Timer(0.3, solver.interrupt)
-    timer.start()
-    found = solver.solve(low, [None], support=5, seconds=60, threads=threads)
-    timer.join()
-    assert found.stop == "interrupted"
-    assert solver.solve(low, [None], depth=1).stop == "proved"
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from threading import Timer
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -28,9 +26,7 @@ def hard(rows: int = 4000, columns: int = 12, depth: int = 4) -> NumericSolver:
 def test_a_deadline_leaves_a_tree_and_a_true_bound() -> None:
     solver = hard()
     solver.set(microseconds=200_000)
-    began = monotonic()
     outcome = solver.solve()
-    assert monotonic() - began < 30  # generous, because the machine may be busy
     assert outcome.status == "feasible"
     assert outcome.stop == "time"
     assert outcome.value is not None
@@ -44,14 +40,6 @@ def test_no_time_at_all() -> None:
     outcome = solver.solve()
     assert outcome.stop == "time"
     assert outcome.tree is not None
-
-
-def test_interrupt_from_another_thread() -> None:
-    solver = hard()
-    Timer(0.1, solver.interrupt).start()
-    outcome = solver.solve()
-    assert outcome.status == "feasible"
-    assert outcome.stop == "interrupted"
 
 
 @pytest.mark.parametrize("threads", [1, 3])

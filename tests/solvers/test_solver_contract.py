@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,17 +18,20 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.infeasibility import RequiredSum, nearest
 from treeml.backends.registry import get
+from treeml.backends.solvers.engines import running
 from treeml.backends.solvers.engines.outcome import Proved
 from treeml.backends.solvers.solve_state import SolveState
 from treeml.backends.task.greedy_start import first_trees
 from treeml.backends.task.node_questions import read_questions
 from treeml.backends.task.read_problem import read_problem
 from treeml.lang.diagnostic import RefusedError
+from treeml.native import cover
 from treeml.native.rup import check_proof
 from treeml.problem.problem import Bound, Feature, Goal, Problem
 from treeml.problem.problem import Test as Question
 from treeml.problem.terms import Depth, Leaves, Predicted, Sum
 from treeml.problem.tree import Leaf
+from treeml.system.interrupt import listening, press
 
 ONE = Fraction(1)
 SOLVERS = ("cpsat", "mip", "maxsat")
@@ -431,19 +434,29 @@ def test_a_limit_of_one_second_is_kept_with_a_valid_bound(name: str, options: di
     HARD,
     ids=lambda value: " ".join(map(str, value.values())) if isinstance(value, dict) else value,
 )
-def test_ctrl_c_ends_every_search(name: str, options: dict[str, Any]) -> None:
-    from threading import Timer
-
-    from treeml.system.interrupt import press
-
-    timer = Timer(1.5, press)
-    timer.start()
-    try:
-        answer = solve(name, hard(60), Deadline.after(120.0), **options)
-    finally:
-        timer.cancel()
+def test_ctrl_c_ends_every_search(name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    pressed = press_when_the_search_begins(monkeypatch)
+    answer = solve(name, hard(60), Deadline(), **options)
+    assert pressed
     assert answer.stop is Stop.INTERRUPTED
     assert answer.status in (Status.FEASIBLE, Status.UNKNOWN)
+
+
+def press_when_the_search_begins(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Ctrl-C once, as soon as a solver or the enumeration of states listens for it; the list is then not empty."""
+    pressed: list[str] = []
+
+    @contextmanager
+    def listening_and_pressed(*arguments: Any, **more: Any) -> Iterator[Callable[[], bool]]:
+        with listening(*arguments, **more) as is_pressed:
+            if not pressed:
+                pressed.append("once")
+                press()
+            yield is_pressed
+
+    for module in (running, cover):
+        monkeypatch.setattr(module, "listening", listening_and_pressed)
+    return pressed
 
 
 @pytest.mark.parametrize(
@@ -459,7 +472,7 @@ def test_memory_that_a_solver_takes_ends_its_search(name: str, options: dict[str
     """The process seems to grow by a gigabyte at every check, so the limit is exceeded before any solver can finish."""
     from itertools import count
 
-    from treeml.backends.solvers.engines import running, sat
+    from treeml.backends.solvers.engines import sat
     from treeml.system import memory
 
     grown = count(1)
@@ -536,16 +549,12 @@ def test_where_the_greedy_tree_breaks_a_requirement_a_smaller_one_comes_first() 
         ("maxsat", {"solver": "cadical195"}),
     ],
 )
-def test_a_signal_stops_every_solver_with_the_best_tree_so_far(name: str, options: dict[str, Any]) -> None:
-    main = threading.main_thread().ident
-    assert main is not None
-    timer = threading.Timer(0.7, signal.pthread_kill, (main, signal.SIGINT))
-    timer.start()
-    try:
-        answer = solve(name, parity(9, 4), **options)
-    finally:
-        timer.cancel()
-        timer.join()
+def test_a_signal_stops_every_solver_with_the_best_tree_so_far(
+    name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed = press_when_the_search_begins(monkeypatch)
+    answer = solve(name, parity(9, 4), Deadline(), **options)
+    assert pressed
     assert (answer.status, answer.stop) == (Status.FEASIBLE, Stop.INTERRUPTED)
     assert answer.tree is not None
 

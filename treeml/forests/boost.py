@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, isinf
 from time import monotonic
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,7 @@ from treeml.forests.weights import WeightedTrees, exact_weights, fewer_trees
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, SpecError
 from treeml.lang.spec import Spec
 from treeml.measures.lower_dataset import Lowered
-from treeml.problem.reduce import Lift, reduce
+from treeml.problem.reduce import reduce
 from treeml.problem.shapes import groups
 from treeml.problem.tree import Node
 from treeml.trees.forest import Forest
@@ -141,9 +141,8 @@ class _Boost:
         self.limits = threaded(self.backend, task.limits)
         self.own = {name: method.options[name] for name in OWN_OPTIONS if name in method.options}
         self.options = {name: value for name, value in method.options.items() if name not in self.own}
-        problem, self.lift = task.plan.problem, cast("Lift", _as_it_is)
-        if not has_many_answers(problem):
-            problem, self.lift = reduce(problem, False, True)
+        merges_tests = not has_many_answers(task.plan.problem)  # comparing the answers to all of them takes memory
+        problem, self.lift = reduce(task.plan.problem, rows=False, tests=merges_tests)
         self.examples: Examples = examples_of(problem, dataset.actual, dataset.weight, dataset.weight_scale)
         if self.examples.classes > 2 and not kind.many_classes:
             raise DataError(_two_classes_only(kind.name, self.examples.classes, span))
@@ -305,10 +304,6 @@ class _Boost:
             f"{self.examples.row.size:,} examples stand for the rows that the tests tell apart",
             *self.task.plan.explain(),
         ]
-
-
-def _as_it_is(node: Node) -> Node:
-    return node
 
 
 def _outvoted(tree: Tree) -> Tree:

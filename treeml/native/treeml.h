@@ -136,6 +136,7 @@ TREEML_PUBLIC int treeml_option (int32_t index, const char **name, int64_t *low,
 TREEML_PUBLIC int treeml_watch (treeml_solver *, treeml_progress, void *state);
 
 TREEML_PUBLIC int treeml_solve (treeml_solver *);
+/* Ends the solve that runs in another thread, or the next one if none does: it may come before the search. */
 TREEML_PUBLIC void treeml_interrupt (treeml_solver *);
 
 /* The answer to the last treeml_solve; for several quantile levels, of the level chosen by treeml_choose. */

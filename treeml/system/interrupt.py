@@ -10,8 +10,10 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
+
+Handler = Callable[[int, FrameType | None], object]
 
 # The function behind `signal.signal`, whose lookup of handlers in an enumeration takes longer than many solves.
 _handle = getattr(getattr(signal, "_signal", signal), "signal", signal.signal)
@@ -21,8 +23,9 @@ _handle = getattr(getattr(signal, "_signal", signal), "signal", signal.signal)
 def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
     """A function that says whether Ctrl-C was pressed since the block began.
 
-    With `raises`, pressing it a second time raises KeyboardInterrupt. A block that ends before it asks has not heard of
-    Ctrl-C; `passing_on` around it raises then.
+    With `raises`, pressing it a second time raises KeyboardInterrupt. Inside `passing_on` or `noting` no Ctrl-C is
+    lost: one whose exception was dropped before the block began counts as pressed, and one that comes during the block
+    is raised at its end if nobody asked.
     """
     pressed = heard = False
     if threading.current_thread() is not threading.main_thread():
@@ -41,56 +44,53 @@ def listening(raises: bool = True) -> Iterator[Callable[[], bool]]:
         return pressed
 
     before = _handle(signal.SIGINT, note)
+    around = before if isinstance(before, _Raising) else None
     try:
+        pressed |= around is not None and around.is_pressed
         yield is_pressed
     finally:
         _handle(signal.SIGINT, before)
-    if pressed and not heard and isinstance(before, _PassingOn):
-        raise KeyboardInterrupt
+    if pressed and not heard and around is not None:
+        around(signal.SIGINT, None)
 
 
-class _PassingOn:
-    """A handler that raises as usual, and that a `listening` block inside knows."""
+class _Raising:
+    """A handler that raises as usual, and remembers it.
+
+    Python drops an exception that is raised while it collects garbage or runs a destructor; a `listening` block that
+    begins later asks the handler.
+    """
+
+    def __init__(self, note: Callable[[], None], raises: Handler) -> None:
+        self.note, self.raises, self.is_pressed = note, raises, False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        self.is_pressed = True
+        self.note()
+        self.raises(number, frame)
 
 
 @contextmanager
-def passing_on() -> Iterator[None]:
+def noting(note: Callable[[], None], raises: Handler | None = None) -> Iterator[None]:
+    """Calls a function on Ctrl-C, then raises as usual or by `raises`, around work that keeps what it has then."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    _handle(signal.SIGINT, _Raising(note, raises or before))
+    try:
+        yield
+    finally:
+        _handle(signal.SIGINT, before)
+
+
+def passing_on() -> AbstractContextManager[None]:
     """Around work that calls many short solves, and keeps what it has on KeyboardInterrupt: no Ctrl-C is lost.
 
-    A short solve may end before it asks whether Ctrl-C was pressed.
+    A short solve may end before it asks whether Ctrl-C was pressed. KeyboardInterrupt is raised in any case, whatever
+    listens around.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    _handle(signal.SIGINT, _PassingOn())
-    try:
-        yield
-    finally:
-        _handle(signal.SIGINT, before)
-
-
-@contextmanager
-def noting(note: Callable[[], None]) -> Iterator[None]:
-    """Calls a function on Ctrl-C, then raises as usual: an exception raised during garbage collection would be lost."""
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
-        return
-    raises = before
-
-    def heard(number: int, frame: FrameType | None) -> None:
-        note()
-        raises(number, frame)
-
-    _handle(signal.SIGINT, heard)
-    try:
-        yield
-    finally:
-        _handle(signal.SIGINT, before)
+    return noting(lambda: None, signal.default_int_handler)
 
 
 def press() -> None:

@@ -384,11 +384,11 @@ def test_the_numeric_kernel_shares_its_trees() -> None:
     random = np.random.default_rng(3)
     values, labels = random.normal(size=(1500, 6)), random.integers(0, 2, 1500)
     model = tml.Model().predict("y").minimize(tml.errors).require(tml.depth <= 5)
-    dataset, request = prepare(model, values, labels, RunOptions(within=0.5))
+    dataset, request = prepare(model, values, labels, RunOptions())
     planned = native(lower(dataset, request).form(numeric=True).problem)
     assert planned is not None
     shared: list[Node] = []
-    answer = run(planned, Limits(deadline=Deadline.after(0.5), share=shared.append))
+    answer = run(planned, Limits(share=shared.append), on_progress=lambda _: len(shared) < 2)
     reached = [evaluate_goals(planned.problem, tree) for tree in shared]
     assert reached
     assert reached == sorted(reached, reverse=True)

@@ -67,6 +67,7 @@ TREEML_PUBLIC int treeml_coupled_option (int32_t index, const char **name, int64
 TREEML_PUBLIC int treeml_coupled_watch (treeml_coupled *, treeml_progress, void *state);
 
 TREEML_PUBLIC int treeml_coupled_solve (treeml_coupled *);
+/* Ends the solve that runs in another thread, or the next one if none does: it may come before the search. */
 TREEML_PUBLIC void treeml_coupled_interrupt (treeml_coupled *);
 
 /* The answer to the last solve. */

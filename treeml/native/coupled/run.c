@@ -456,12 +456,12 @@ int treeml_coupled_solve (treeml_coupled *coupled) {
   coupled->deadline = limit == UNLIMITED ? 1e300 : coupled->began + 1e-6 * (double) limit;
   coupled->next_watch = coupled->began + 1e-3 * (double) coupled->options.poll_milliseconds;
   atomic_store (&coupled->stop_reason, 0);
-  atomic_store (&coupled->interrupted, 0);
   coupled->arena.limit = coupled->options.memory == UNLIMITED ? SIZE_MAX : (size_t) coupled->options.memory;
   if (atomic_load (&coupled->arena.used) > coupled->arena.limit / 2)
     tables_release (coupled); /* kept by a search that had more memory */
   atomic_store (&coupled->arena.peak, atomic_load (&coupled->arena.used));
   const int code = solve_with_room (coupled);
+  atomic_store (&coupled->interrupted, 0);
   coupled->arena.limit = SIZE_MAX;
   coupled->statistics.peak_memory = (int64_t) atomic_load (&coupled->arena.peak);
   coupled->statistics.solve_microseconds =

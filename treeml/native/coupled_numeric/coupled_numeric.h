@@ -56,6 +56,7 @@ TREEML_PUBLIC int treeml_coupled_numeric_option (int32_t index, const char **nam
 TREEML_PUBLIC int treeml_coupled_numeric_watch (treeml_coupled_numeric *, treeml_coupled_numeric_progress, void *state);
 
 TREEML_PUBLIC int treeml_coupled_numeric_solve (treeml_coupled_numeric *);
+/* Ends the solve that runs in another thread, or the next one if none does: it may come before the search. */
 TREEML_PUBLIC void treeml_coupled_numeric_interrupt (treeml_coupled_numeric *);
 
 /* Status, stop, value, bound and number of nodes; status and stop as in treeml.h. The bound is INT64_MAX if there is no

@@ -106,6 +106,7 @@ TREEML_PUBLIC int treeml_numeric_option (int32_t index, const char **name, int64
 TREEML_PUBLIC int treeml_numeric_watch (treeml_numeric *, treeml_numeric_progress, void *state);
 
 TREEML_PUBLIC int treeml_numeric_solve (treeml_numeric *);
+/* Ends the solve that runs in another thread, or the next one if none does: it may come before the search. */
 TREEML_PUBLIC void treeml_numeric_interrupt (treeml_numeric *);
 
 /* The answer to the last treeml_numeric_solve; status and stop as in treeml.h. */

@@ -139,7 +139,6 @@ int treeml_solve (treeml_solver *solver) {
   solver->deadline = limit == UNLIMITED ? 1e300 : solver->began + 1e-3 * (double) limit;
   solver->next_watch = solver->began + 1e-3 * (double) solver->options.poll_milliseconds;
   atomic_store (&solver->stopping, 0);
-  atomic_store (&solver->interrupted, 0);
   const size_t bytes = solver->options.memory == UNLIMITED ? SIZE_MAX : (size_t) solver->options.memory;
   solver->arena.limit = bytes;
   atomic_store (&solver->arena.peak, atomic_load (&solver->arena.used));
@@ -148,6 +147,7 @@ int treeml_solve (treeml_solver *solver) {
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the answer");
   solver->answer_count = solver->levels;
   const int code = search_takes (solver) ? search_run (solver) : general_run (solver);
+  atomic_store (&solver->interrupted, 0);
   const double ended = clock_seconds ();
   solver->arena.limit = SIZE_MAX;
   solver->statistics.peak_memory = (int64_t) atomic_load (&solver->arena.peak);

@@ -47,6 +47,7 @@ def run_in_thread(
     Returns why it was asked to stop: `interrupted`, `time` (it ran past the deadline, as some do in presolve),
     `memory` (the process holds too much), or nothing. The list also has `left` if the solver was still running
     `patience` seconds after Ctrl-C, or PATIENCE after the deadline; then its objects must not be touched any more.
+    `interrupt` is called until the solver has stopped.
     """
     reasons: list[str] = []
     failures: list[BaseException] = []
@@ -68,14 +69,13 @@ def run_in_thread(
             if pressed() and "interrupted" not in reasons:
                 reasons.append("interrupted")
                 ends = monotonic() + patience
-                interrupt()
             if monotonic() > run_limits.deadline.at + LATE and "time" not in reasons:
                 reasons.append("time")
                 ends = min(ends, monotonic() + PATIENCE)
-                interrupt()
             if run_limits.memory is not None and resident() > run_limits.memory and not reasons:
                 reasons.append("memory")
-                interrupt()
+            if reasons:
+                interrupt()  # every time: CP-SAT and SCIP forget one that comes before they have begun
             if monotonic() > ends:
                 exit_without_destructors()
                 return [*reasons, LEFT]
