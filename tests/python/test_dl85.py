@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import json
 import warnings
 from typing import Any
 
@@ -18,6 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from treeml import dl85
 from treeml.dl85 import DL85Booster, DL85Classifier, DL85Cluster, DL85Predictor
 from treeml.estimators.dl85_rounds import weigh_aglin, weigh_by_variance
+from treeml.estimators.dl85_steering import steering
 from treeml.sklearn import OptimalTreeClassifier
 
 
@@ -185,8 +187,76 @@ def test_max_error_is_strict_and_may_stop_early(data: Any) -> None:
 def test_limits_and_foreign_options(data: Any) -> None:
     X, y = data
     assert not DL85Classifier(max_depth=2, time_limit=60).fit(X, y).timeout_
+    with pytest.warns(UserWarning, match="nps: of another solver"):
+        DL85Predictor(nps=True).fit(X, y)
     with pytest.warns(UserWarning, match="desc: of another solver"):
-        DL85Classifier(desc=True).fit(X, y)
+        DL85Booster(desc=True, model=dl85.MODEL_LP_RATSCH, regulator=0.1).fit(X, y)
+
+
+STEERED = [
+    ({"desc": True}, {"order": 2, "order_everywhere": 0}),
+    ({"asc": True, "repeat_sort": True}, {"order": 3, "order_everywhere": 1}),
+    ({"cache_type": dl85.Cache_Type.Cache_HashCover}, {"cache_kind": 1}),
+    ({"cache_type": dl85.Cache_Type.Cache_HashItemset}, {"cache_kind": 2}),
+    ({"use_cache": False}, {"cache_kind": 0}),
+    ({"maxcachesize": 50, "wipe_factor": 0.4}, {"cache": 50, "wipe": 1, "wipe_share": 40}),
+    ({"maxcachesize": 50, "wipe_type": dl85.Wipe_Type.Reuses}, {"cache": 50, "wipe": 0, "wipe_share": 50}),
+    ({"maxcachesize": 50, "wipe_type": dl85.Wipe_Type.All}, {"cache": 50, "wipe": 2, "wipe_share": 50}),
+    ({"wipe_type": dl85.Wipe_Type.All, "wipe_factor": 1.0}, {}),  # nothing is ever wiped
+    ({"use_ub": False, "dynamic_branch": False}, {"hierarchical": 0, "dynamic": 0}),
+    ({"depth_two_special_algo": False, "similar_lb": False}, {"pairs": 0, "similarity": 0}),
+]
+
+
+@pytest.mark.parametrize(("arguments", "options"), STEERED)
+def test_what_steers_the_search_is_passed_to_the_solver(arguments: Any, options: Any) -> None:
+    chance = np.random.default_rng(8)
+    X, y = chance.integers(0, 2, (200, 12)), chance.integers(0, 2, 200)
+    assert steering(DL85Classifier(**arguments)) == options
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = DL85Classifier(max_depth=4, **arguments).fit(X, y)
+    assert found.error_ == DL85Classifier(max_depth=4).fit(X, y).error_
+
+
+def test_deepening_can_be_asked_for_as_in_older_versions(data: Any) -> None:
+    X, y = data
+    assert DL85Classifier(max_depth=2, iterative=True).fit(X, y).error_ == 12.0
+
+
+def test_the_default_arguments_of_a_predictor_steer_nothing() -> None:
+    assert steering(DL85Predictor()) == steering(DL85Predictor(similar_lb=True, depth_two_special_algo=True)) == {}
+
+
+def test_an_exception_of_the_users_function_is_passed_on(data: Any) -> None:
+    X, y = data
+
+    def broken(_: Any) -> float:
+        raise ZeroDivisionError("mine")
+
+    for estimator in (DL85Predictor(error_function=broken), DL85Classifier(fast_error_function=broken)):
+        with pytest.raises(ZeroDivisionError, match="mine"):
+            estimator.fit(X, y)
+
+
+def test_what_is_printed(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    X, y = data
+    found = DL85Classifier(max_depth=1).fit(X, y)
+    assert capsys.readouterr().out == ""
+    DL85Classifier(max_depth=1, quiet=False).fit(X, y)
+    assert f"the error is {found.error_:g}" in capsys.readouterr().out
+    DL85Classifier(max_depth=1, quiet=False, max_error=found.error_).fit(X, y)
+    assert "no tree is better than max_error" in capsys.readouterr().out
+    DL85Classifier(max_depth=1, print_output=True).fit(X, y)
+    assert f"tree: {found.tree_}" in capsys.readouterr().out
+
+
+def test_whole_numbers_of_a_tree_are_written_as_such(data: Any) -> None:
+    X, y = data
+    found = DL85Classifier(max_depth=1).fit(X, y * 1.0)
+    assert {type(found.tree_["left"][name]) for name in ("value", "error")} == {int}
+    assert found.predict(X).dtype == np.float64
+    json.dumps(found.tree_)
 
 
 def test_it_is_an_estimator(data: Any) -> None:
@@ -261,13 +331,15 @@ def test_clusters_are_as_close_as_a_tree_can_make_them(data: Any) -> None:
     found = DL85Cluster(max_depth=1).fit(X)
 
     def distances(rows: NDArray[Any]) -> float:
-        return float(np.linalg.norm(X[rows] - X[rows].mean(axis=0), axis=1).sum())
+        return round(float(np.linalg.norm(X[rows] - X[rows].mean(axis=0), axis=1).sum()), 2)
 
     wanted = min(sum(distances(np.flatnonzero(X[:, c] == side)) for side in (0, 1)) for c in range(6))
     assert found.error_ == pytest.approx(wanted)
     assert set(found.labels_) == {0, 1}
     assert (found.fit_predict(X) == found.labels_).all()
-    assert set(found.predict(X)) == {X[found.labels_ == label].mean() for label in (0, 1)}
+    # The values that the library gives: means of the entries at these places of the table, row by row.
+    values = [round(X.ravel()[np.flatnonzero(found.labels_ == label)].mean(), 2) for label in (0, 1)]
+    assert found.predict(X).tolist() == [values[label] for label in found.labels_]
     elsewhere = DL85Cluster(max_depth=1).fit(X, 10 * X[:, [4]])
     assert elsewhere.error_ == 0
     assert elsewhere.tree_["feat"] == 4

@@ -30,6 +30,9 @@ _NOT_ADDED_UP = frozenset({"ratio", "mcc", "gmean"})  # nor how far they move th
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
 
 
+_ROOT_DIGITS = Fraction(1, 10**9)  # a root is rounded up by less than this, relative to its value
+
+
 @dataclass(frozen=True, slots=True)
 class Rounding:
     """How far rounding moved the numbers of a data set; all 0: not at all."""
@@ -79,7 +82,7 @@ def weights_may_be_rounded(spec: Spec) -> bool:
     in_proportion = [use for use in uses if MEASURES[use.measure].unit in _PER_WEIGHT]
     if any(use.measure not in BUILT_IN or use.measure in _NOT_ADDED_UP for use in uses) or len(in_proportion) > 1:
         return False
-    return _only_adds_up(goal) or not any(map(reads_targets, uses))
+    return _only_adds_up(goal) or all(_is_share_of_variance(use) for use in uses if reads_targets(use))
 
 
 def targets_may_be_rounded(spec: Spec) -> bool:
@@ -90,7 +93,7 @@ def targets_may_be_rounded(spec: Spec) -> bool:
     uses = [use for _, use in goal.expression.parts if reads_targets(use)] if goal is not None else []
     if goal is None or not uses:
         return True
-    return len(uses) == 1 and uses[0].measure in BUILT_IN and _only_adds_up(goal)
+    return len(uses) == 1 and uses[0].measure in BUILT_IN and (_only_adds_up(goal) or _is_share_of_variance(uses[0]))
 
 
 def costs_may_be_rounded(spec: Spec) -> bool:
@@ -137,6 +140,11 @@ def _is_an_end(requirement: Requirement, limit: Fraction) -> bool:
     return limit == 0 or (measure.unit == "share" and limit == factor)
 
 
+def _is_share_of_variance(use: Use) -> bool:
+    """Is the loss divided by that of a single leaf, which no tree exceeds?"""
+    return use.measure == "r2"
+
+
 def _only_adds_up(goal: CheckedGoal) -> bool:
     """Is a sum of nonnegative parts minimized, so that no part exceeds the goal?"""
     expression = goal.expression
@@ -162,19 +170,27 @@ def tolerance_of_weights(goal: CheckedGoal, value: Fraction, moved: Fraction, mo
     return tolerance
 
 
-def tolerance_of_targets(goal: CheckedGoal, value: Fraction, moved: Fraction, weight: Fraction) -> Fraction:
+def tolerance_of_targets(
+    goal: CheckedGoal, value: Fraction, moved: Fraction, weight: Fraction, alone: Fraction
+) -> Fraction:
     """The same for rounded numbers to predict; `weight` is that of all rows, times the number of outputs.
 
     A linear loss changes by at most `moved` for each unit of weight. The root of a squared loss is a distance, so it
-    changes by at most the root of what the changes alone would cost.
+    changes by at most the root of what the changes alone would cost. `alone` is the squared loss of a single leaf, of
+    which `r2` takes a share.
     """
     tolerance = Fraction(0)
+    change = _root(moved * moved * weight)
     for factor, use in goal.expression.parts:
         loss = chosen_loss(use)
         if loss is None or not factor:
             continue
-        if loss.kind == "squared":
-            change = _root(moved * moved * weight)
+        if _is_share_of_variance(use):
+            largest, least = _root(alone) + change, _root(alone) * (1 - _ROOT_DIGITS) - change
+            moves = 2 * largest * change + change * change
+            # No share is below 0 or above 1, whatever the numbers.
+            tolerance += abs(factor) * (min(Fraction(1), 2 * moves / least**2) if least > 0 else 1)
+        elif loss.kind == "squared":
             largest = _root(abs(value) / factor) + change  # no better tree has a larger root
             tolerance += 2 * factor * (2 * largest * change + change * change)
         else:

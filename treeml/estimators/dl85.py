@@ -7,8 +7,7 @@ back-end, because the language cannot express it.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, fields
-from enum import Enum
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Self
 
@@ -21,34 +20,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from treeml.backends import contract
 from treeml.estimators.base import positive_weights
 from treeml.estimators.dl85_solving import DL85Limits, LeafCosts, Rows, find_tree
-from treeml.trees.nodes import Branch, Node, TreeLeaf
+from treeml.estimators.dl85_steering import FOREIGN, PRINTING, STEERING, Cache_Type, Wipe_Type, not_default, steering
+from treeml.estimators.dl85_writing import KeptLeaf, drawn, written
 from treeml.trees.tree import Tree
-
-FOREIGN = {"steers": "the search of the DL8.5 library"}  # marks arguments that have no effect here
-
-
-class Cache_Type(Enum):
-    """Named as in the DL8.5 library, so that code which mentions it still runs; it has no effect here.
-
-    >>> from treeml.dl85 import Cache_Type, DL85Classifier
-    >>> DL85Classifier(cache_type=Cache_Type.Cache_TrieItemset)
-    """
-
-    Cache_TrieItemset = 1
-    Cache_HashItemset = 2
-    Cache_HashCover = 3
-
-
-class Wipe_Type(Enum):
-    """Named as in the DL8.5 library, so that code which mentions it still runs; it has no effect here.
-
-    >>> from treeml.dl85 import DL85Classifier, Wipe_Type
-    >>> DL85Classifier(wipe_type=Wipe_Type.Subnodes)
-    """
-
-    All = 1
-    Subnodes = 2
-    Reuses = 3
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -62,25 +36,24 @@ class DL85Arguments(BaseEstimator):  # type: ignore[misc]
     stop_after_better: bool = False
     time_limit: float = 0
     verbose: bool = False
-    desc: Any = field(default=False, metadata=FOREIGN)
-    asc: Any = field(default=False, metadata=FOREIGN)
-    repeat_sort: bool = field(default=False, metadata=FOREIGN)
-    quiet: bool = field(default=True, metadata=FOREIGN)
-    print_output: bool = field(default=False, metadata=FOREIGN)
-    cache_type: Any = field(default=Cache_Type.Cache_TrieItemset, metadata=FOREIGN)
-    maxcachesize: int = field(default=0, metadata=FOREIGN)
-    wipe_type: Any = field(default=Wipe_Type.Subnodes, metadata=FOREIGN)
-    wipe_factor: float = field(default=0.5, metadata=FOREIGN)
-    use_cache: bool = field(default=True, metadata=FOREIGN)
-    use_ub: bool = field(default=True, metadata=FOREIGN)
-    dynamic_branch: bool = field(default=True, metadata=FOREIGN)
+    desc: Any = field(default=False, metadata=STEERING)
+    asc: Any = field(default=False, metadata=STEERING)
+    repeat_sort: bool = field(default=False, metadata=STEERING)
+    quiet: bool = field(default=True, metadata=PRINTING)
+    print_output: bool = field(default=False, metadata=PRINTING)
+    cache_type: Any = field(default=Cache_Type.Cache_TrieItemset, metadata=STEERING)
+    maxcachesize: int = field(default=0, metadata=STEERING)
+    wipe_type: Any = field(default=Wipe_Type.Subnodes, metadata=STEERING)
+    wipe_factor: float = field(default=0.5, metadata=STEERING)
+    use_cache: bool = field(default=True, metadata=STEERING)
+    use_ub: bool = field(default=True, metadata=STEERING)
+    dynamic_branch: bool = field(default=True, metadata=STEERING)
 
-    def _warn_of_foreign(self) -> None:
-        foreign = [
-            each.name for each in fields(self) if each.metadata == FOREIGN and getattr(self, each.name) != each.default
-        ]
-        if foreign:
-            text = f"{', '.join(foreign)}: of another solver, and without effect here"
+    def _warn_of(self, *marks: dict[str, str]) -> None:
+        """Warn of the arguments with these marks, which have no effect."""
+        names = not_default(self, *marks)
+        if names:
+            text = f"{', '.join(names)}: of another solver, and without effect here"
             warnings.warn(text, UserWarning, stacklevel=4)
 
 
@@ -97,9 +70,9 @@ class DL85Search(DL85Arguments):
 
     def _search(self, X: NDArray[Any], asked: LeafCosts) -> list[Rows]:
         """Find the cheapest tree that is better than `max_error`, and return the rows of each of its leaves."""
-        self._warn_of_foreign()
+        self._warn_of(FOREIGN)
         begun = monotonic()
-        answer, tree = find_tree(X, asked, self._limits())
+        answer, tree = find_tree(X, asked, self._limits(), steering(self))
         self.runtime_ = monotonic() - begun
         self.timeout_ = answer.stop is contract.Stop.TIME
         self.lattice_size_ = int(answer.statistics.get("nodes", 0))
@@ -173,26 +146,8 @@ class DL85Search(DL85Arguments):
         digraph Tree {
         """
         tree = self._found("draw")
-        names = list(tree.inputs if feature_names is None else feature_names)
-        lines: list[str] = []
-
-        def drawn(node: dict[str, Any]) -> int:
-            place = len(lines)
-            lines.append("")
-            if "feat" not in node:
-                value = node["value"] if class_names is None else class_names[int(node["value"])]
-                lines[place] = f'n{place} [label="{{{_quoted(value)}|error {node["error"]:g}}}"]'
-                return place
-            threshold = f" > {node['threshold']:g}" if "threshold" in node else ""
-            lines[place] = f'n{place} [label="{_quoted(names[node["feat"]])}{threshold}"]'.replace(" > ", " \\> ")
-            for side, answer in (("left", 1), ("right", 0)):
-                below = drawn(node[side])
-                lines.append(f"n{place} -> n{below} [label={answer}]")
-            return place
-
         assert self.tree_ is not None
-        drawn(self.tree_)
-        return "digraph Tree {\nnode [shape=record];\n" + "".join(f"{line};\n" for line in lines) + "}"
+        return drawn(self.tree_, list(range(len(tree.inputs)) if feature_names is None else feature_names), class_names)
 
     def _fit_classes(self, X: NDArray[Any], codes: Rows, weight: NDArray[np.float64] | None) -> None:
         """Fit to classes, given as positions in `classes_`."""
@@ -210,6 +165,17 @@ class DL85Search(DL85Arguments):
             self._keep(X, [KeptLeaf(value, error, counts) for error, value, counts in verdicts])
             if self.leaf_value_function is None:
                 self.accuracy_ = float(np.mean(self.predict(X) == self.classes_[codes]))
+        self._print()
+
+    def _print(self) -> None:
+        """What `quiet=False` and `print_output=True` ask for, once the tree is known."""
+        if not self.quiet:
+            outcome = "the time ended" if self.timeout_ else "the search is complete"
+            found = "no tree is better than max_error" if self.tree_ is None else f"the error is {self.error_:g}"
+            print(f"DL8.5: {outcome}, and {found}")
+        if self.print_output:
+            for name in ("tree", "size", "depth", "error", "accuracy", "lattice_size", "runtime", "timeout"):
+                print(f"{name}: {getattr(self, f'{name}_')}")
 
     def _leaves(self, X: Any) -> Rows:
         tree = self._found("predict with")
@@ -235,8 +201,9 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
     """
 
     fast_error_function: Any = field(default=None, kw_only=False)
-    depth_two_special_algo: bool = field(default=True, metadata=FOREIGN)
-    similar_lb: bool = field(default=True, metadata=FOREIGN)
+    iterative: bool = False  # of older versions; smaller depths are solved first anyway
+    depth_two_special_algo: bool = field(default=True, metadata=STEERING)
+    similar_lb: bool = field(default=True, metadata=STEERING)
     similar_for_branching: bool = field(default=True, metadata=FOREIGN)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -268,10 +235,10 @@ class DL85Predictor(DL85Search):
 
     fast_error_function: Any = field(default=None, kw_only=False)
     predict_error_function: Any = field(default=None, metadata=FOREIGN)
-    iterative: bool = field(default=False, metadata=FOREIGN)
+    iterative: bool = False  # smaller depths are solved first anyway
     nps: bool = field(default=False, metadata=FOREIGN)
-    depth_two_special_algo: bool = field(default=False, metadata=FOREIGN)
-    similar_lb: bool = field(default=False, metadata=FOREIGN)
+    depth_two_special_algo: bool = field(default=False, metadata=STEERING)
+    similar_lb: bool = field(default=False, metadata=STEERING)
     similar_for_branching: bool = field(default=False, metadata=FOREIGN)
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -309,6 +276,7 @@ class DL85Predictor(DL85Search):
             kept.append(KeptLeaf(place if value is None else value, error))
         if kept:
             self._keep(X, kept)
+        self._print()
         return leaves
 
 
@@ -316,9 +284,10 @@ class DL85Predictor(DL85Search):
 class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
     """Clusters that are the leaves of a tree, with the smallest sum of distances to the centers of the leaves.
 
-    `fit(X, X_error)` splits on X and measures distances in `X_error`, or in X if it is not given. A leaf holds the mean
-    of the values that distances are measured in, unless `leaf_value_function` is given; `labels_` holds the number of
-    every row's leaf.
+    `fit(X, X_error)` splits on X and measures distances in `X_error`, or in X if it is not given. `labels_` holds the
+    number of every row's leaf. As in the library, the error of a leaf is rounded to two digits, and without a
+    `leaf_value_function` its value is the mean of those entries of the table, counted row by row from the first, whose
+    numbers are the numbers of its rows: it tells leaves apart, and means little else.
 
     >>> from treeml.dl85 import DL85Cluster
     >>> len(set(DL85Cluster(max_depth=1).fit(X).labels_))
@@ -341,12 +310,12 @@ class DL85Cluster(ClusterMixin, DL85Predictor):  # type: ignore[misc]
 
         def distances(rows: list[int]) -> float:
             inside = measured[rows]
-            return float(np.linalg.norm(inside - inside.mean(axis=0), axis=1).sum())
+            return round(float(np.linalg.norm(inside - inside.mean(axis=0), axis=1).sum()), 2)
 
-        def mean(rows: list[int]) -> float:
-            return float(measured[rows].mean())
+        def value(rows: list[int]) -> float:
+            return round(float(measured.take(rows).mean()), 2)
 
-        leaves = self._fit_by(X, self.error_function or distances, self.leaf_value_function or mean)
+        leaves = self._fit_by(X, self.error_function or distances, self.leaf_value_function or value)
         self.labels_ = np.zeros(len(X), dtype=np.intp)
         for number, rows in enumerate(leaves):
             self.labels_[rows] = number
@@ -377,42 +346,3 @@ class ClassJudge:
             error, place = by_counts(counts.tolist())
             value = self.labels[int(place)]
         return float(error), value if valued is None else valued(rows.tolist())
-
-
-@dataclass(frozen=True, eq=False)
-class KeptLeaf:
-    """What a leaf of the fitted tree holds; `shares` are the weights of the classes of its rows."""
-
-    value: Any
-    error: float
-    shares: NDArray[np.float64] | None = None
-
-
-def written(tree: Tree, X: NDArray[Any], leaves: list[KeptLeaf], with_shares: bool) -> dict[str, Any]:
-    """The tree as nested dicts; with the shares of the classes in every node, if asked."""
-    number = iter(range(len(leaves)))
-
-    def node_of(node: Node) -> tuple[dict[str, Any], Any]:
-        if isinstance(node, TreeLeaf):
-            leaf = leaves[next(number)]
-            made, sums = {"value": leaf.value, "error": leaf.error}, leaf.shares
-        else:
-            assert isinstance(node, Branch)
-            place = tree.inputs.index(node.test.column)
-            (yes, of_yes), (no, of_no) = node_of(node.yes), node_of(node.no)
-            made = {"feat": place, "left": yes, "right": no}
-            if node.test.kind == "at most":  # DL8.5 asks whether a column is 1, so the large values are on the left
-                made = {"feat": place, "left": no, "right": yes}
-                if not np.isin(X[:, place], (0, 1)).all():
-                    made["threshold"] = float(node.test.values[0])
-            sums = None if of_yes is None else of_yes + of_no
-        if with_shares and sums is not None:
-            made["proba"] = (sums / sums.sum()).tolist()
-        return made, sums
-
-    return node_of(tree.root)[0]
-
-
-def _quoted(value: Any) -> str:
-    """Text inside a record label of Graphviz."""
-    return "".join(f"\\{sign}" if sign in '\\"{}|<>' else sign for sign in str(value))

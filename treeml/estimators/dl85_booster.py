@@ -32,6 +32,7 @@ from treeml.estimators.dl85_rounds import (
     weigh_demiriz,
     weigh_ratsch,
 )
+from treeml.estimators.dl85_steering import FOREIGN, PRINTING, STEERING
 from treeml.estimators.forest import OptimalForestClassifier
 
 MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_LP_AGLIN, MODEL_QP_MDBOOST = 1, 2, 3, 4
@@ -76,7 +77,7 @@ class DL85Booster(ClassifierMixin, DL85Arguments):  # type: ignore[misc]
         >>> estimator.fit(X, y).n_estimators_
         """
         self._refuse_what_is_not_here()
-        self._warn_of_foreign()
+        self._warn_of(FOREIGN, STEERING, PRINTING)
         begun = monotonic()
         if self.base_estimator is not None or self.gamma is not None or self.model == MODEL_LP_AGLIN:
             self._fit_by_rounds(X, y)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite
@@ -18,6 +18,7 @@ from treeml.backends import contract
 from treeml.estimators import rows as reading
 from treeml.estimators.asking import limit_size
 from treeml.lang import measure_formulas as measures
+from treeml.lang.diagnostic import BackendError
 from treeml.model import Model
 from treeml.problem import problem as problems
 from treeml.problem import terms
@@ -60,8 +61,32 @@ class LeafCosts:
     cost: Cost | None = None
 
 
-def find_tree(X: NDArray[Any], asked: LeafCosts, search: DL85Limits) -> tuple[contract.Answer, Tree | None]:
-    """The answer, and the tree over the columns of X."""
+def find_tree(
+    X: NDArray[Any], asked: LeafCosts, search: DL85Limits, steering: Mapping[str, Fraction]
+) -> tuple[contract.Answer, Tree | None]:
+    """The answer, and the tree over the columns of X; an exception of the user's own function is passed on."""
+    raised: list[Exception] = []
+
+    def cost(rows: Rows) -> float:
+        assert asked.cost is not None
+        try:
+            return asked.cost(rows)
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    guarded = asked if asked.cost is None else replace(asked, cost=cost)
+    try:
+        return _find_tree(X, guarded, search, steering)
+    except BackendError:
+        if raised:
+            raise raised[0] from None
+        raise
+
+
+def _find_tree(
+    X: NDArray[Any], asked: LeafCosts, search: DL85Limits, steering: Mapping[str, Fraction]
+) -> tuple[contract.Answer, Tree | None]:
     # imported here: start-up time
     from treeml.backends import registry
     from treeml.backends.planning.plan import plan
@@ -82,7 +107,7 @@ def find_tree(X: NDArray[Any], asked: LeafCosts, search: DL85Limits) -> tuple[co
     if asked.cost is not None:
         goal = problems.Goal(terms.Sum(((Fraction(1), terms.Custom(asked.cost)),)), text="error_function")
         problem = problem.asking((goal,), problem.bounds)
-    options = search.options()
+    options = {**steering, **search.options()}
     planned = plan(problem, registry.get(SOLVER), options)
     if isinstance(planned, list):
         raise RefusedError(

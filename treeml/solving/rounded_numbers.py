@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from treeml.backends.claims import is_sharp
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.run import bounded_goal
 from treeml.data.rounding import tolerance_of_costs, tolerance_of_targets, tolerance_of_weights
 from treeml.data.table import Dataset
-from treeml.problem.constants import exact_sum
+from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.magnitudes import largest
 
 
@@ -55,7 +57,17 @@ def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:
     if moved.weights:
         found += tolerance_of_weights(goal, value, moved.weights, weight * max(Fraction(1), dearest))
     if moved.targets:
-        found += tolerance_of_targets(goal, value, moved.targets, weight * max(1, dataset.targets.shape[1]))
+        outputs = max(1, dataset.targets.shape[1])
+        found += tolerance_of_targets(goal, value, moved.targets, weight * outputs, _alone(dataset))
     if moved.costs:
         found += tolerance_of_costs(goal, moved.costs)
     return found
+
+
+def _alone(dataset: Dataset) -> Fraction:
+    """The squared loss of a single leaf, where a goal takes a share of it."""
+    if all(use.measure != "r2" for _, use in dataset.spec.goals[-1].expression.parts):
+        return Fraction(0)
+    together = np.zeros(dataset.rows, dtype=np.intp)
+    alone = group_losses("squared", dataset.targets[:, 0], dataset.weight, together, 1, Fraction(1, 2))
+    return alone * dataset.weight_scale * dataset.target_scale**2
