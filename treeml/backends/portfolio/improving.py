@@ -23,12 +23,11 @@ from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.run import run
-from treeml.problem.problem import Problem
+from treeml.problem.answers import has_many_answers
 from treeml.problem.tree import Leaf, Node, Split
 
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
-MOST_ANSWERS = 200_000_000  # tests times rows up to which greedy trees look at every test
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
@@ -50,7 +49,7 @@ def improve_while(company: Companion) -> None:
             if is_better and company.tree is not None:
                 _replace_parts(company, company.tree)
     else:
-        if _has_many_tests(problem):
+        if has_many_answers(problem):
             _search_few_tests(company)
         for start in _greedy_trees(company):
             company.offer(start)
@@ -78,10 +77,6 @@ def _replace_parts(company: Companion, start: Node) -> None:
         ImproveSettings(patience=PATIENCE),
         heard,
     )
-
-
-def _has_many_tests(problem: Problem) -> bool:
-    return len(problem.tests) * problem.rows > MOST_ANSWERS
 
 
 def _search_few_tests(company: Companion) -> None:
@@ -123,7 +118,7 @@ def _greedy_trees(company: Companion) -> Iterator[Node]:
     problem = company.problem
     for label in range(problem.classes) if problem.classes else (-1,):
         yield Leaf(label)
-    if _has_many_tests(problem):
+    if has_many_answers(problem):
         return
     for criterion in CRITERIA if problem.classes else ("",):
         if company.is_over():
