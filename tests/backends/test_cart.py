@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from treeml.backends.contract import Deadline, Limits, Status, Stop
+import treeml as tml
+from treeml.backends.contract import NO_LIMITS, Answer, Deadline, Limits, Status, Stop
 from treeml.backends.heuristics.cart import CartBackend, greedy_tree
 from treeml.backends.heuristics.impurity import CRITERIA
 from treeml.backends.planning.plan import Plan, plan
@@ -19,6 +20,8 @@ from treeml.problem.problem import Feature, Goal, Problem
 from treeml.problem.problem import Test as Question
 from treeml.problem.terms import Custom, Depth, Leaves, Loss, Predicted, Purity, Sum, Support
 from treeml.problem.tree import Leaf, Split
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem
 
 ROWS = [format(number, "04b") for number in range(16)]
@@ -188,3 +191,30 @@ def test_out_of_time_it_returns_what_has_grown() -> None:
     answer = CartBackend().solve(noisy(60, 6, 3), Limits(Deadline(0.0)))
     assert answer.stop is Stop.TIME
     assert isinstance(answer.tree, Leaf)
+
+
+def test_a_tree_to_start_from_is_grown_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[Deadline] = []
+    solve = CartBackend.solve
+
+    def watched(backend: CartBackend, problem: Problem, limits: Limits = NO_LIMITS) -> Answer:
+        ends.append(limits.deadline)
+        return solve(backend, problem, limits)
+
+    monkeypatch.setattr(CartBackend, "solve", watched)
+    rows, classes = np.array([[0], [1]] * 3), np.array([0, 1] * 3)
+    model = tml.parse("predict y minimize errors require depth <= 1 start from cart solve with native")
+    model.solve(rows, classes, within=1000)
+    assert ends[0].at < Deadline.after(1000).at
+    model.solve(rows, classes)
+    assert ends[1].at == float("inf")
+
+
+def test_answers_that_are_not_made_in_time_leave_a_leaf() -> None:
+    rows = np.random.default_rng(0).random((50, 3))
+    dataset, request = prepare("predict y minimize errors", rows, (rows[:, 0] > 0.5).astype(int))
+    problem = lower(dataset, request).form(numeric=True).problem
+    answer = CartBackend().solve(problem, Limits(Deadline.after(-1)))
+    assert answer.stop is Stop.TIME
+    assert isinstance(answer.tree, Leaf)
+    assert "bits" not in vars(problem)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from treeml.backends.claims import Evidence
@@ -30,9 +31,13 @@ from treeml.backends.planning.plan import Plan, plan, restating_steps
 from treeml.backends.registry import get, names_of_single
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError, RefusedError
+from treeml.problem import answers
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth, Largest, Leaves, Sum
 from treeml.problem.tree import Leaf, Node, Split
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
+from treeml.system import child
 from treeml.testing.coupled import coupled_problem
 from treeml.testing.fuzz import FuzzTally, fuzz
 from treeml.testing.problems import binary, bound, errors, minimize, random_problem, single
@@ -349,3 +354,22 @@ def test_what_is_direct_lacks_nothing_and_needs_no_step() -> None:
                 assert not list(lacks(problem, backend))
                 assert not list(restating_steps(problem, backend.can))
     assert len(seen) >= 5
+
+
+def test_who_takes_a_problem_instead_is_not_found_out_by_making_all_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(0).random((200, 2))
+    dataset, request = prepare("predict y minimize errors require depth <= 2", rows, np.arange(200) % 2)
+    problem = lower(dataset, request).form(numeric=True).problem
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
+    refusals = plan(problem, get("sat"))
+    assert isinstance(refusals, list)
+    assert "native" in refusals[0].instead
+    assert "bits" not in vars(problem)
+
+
+def test_a_race_without_time_starts_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "Child", None)  # starting one would fail
+    problem = binary(["0", "1"], 2, minimize(errors([0, 1], 2)), (bound(Depth(), "<=", 1),))
+    answer = get("race").solve(problem, Limits(Deadline.after(-1), options={"backends": ("native", "cpsat")}))
+    assert (answer.status, answer.stop) == (Status.UNKNOWN, Stop.TIME)
+    assert answer.notes == ("the time was over before these were started: native, cpsat",)

@@ -9,7 +9,7 @@ import treeml as tml
 from treeml.backends.anytime.local_kernel import LocalKernel
 from treeml.backends.anytime.search import first_tree
 from treeml.backends.contract import Deadline, Progress, Status
-from treeml.forests import pricing
+from treeml.problem import answers
 from treeml.solving import long_run
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
@@ -35,7 +35,7 @@ def test_forests_on_many_cuts_are_those_on_few(monkeypatch: pytest.MonkeyPatch) 
     y = np.where((x[:, 0] > 0) ^ (random.random(40) < 0.2), 1, 0)
     text = "predict y is 1 ensemble by lpboost(penalty = 0.1) maximize margin require depth <= 2"
     few = tml.parse(text).solve(x, y)
-    monkeypatch.setattr(pricing, "MOST_ANSWERS", 0)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
     many = tml.parse(text).solve(x, y)
     assert many.status is few.status is Status.OPTIMAL
     assert many.objective == pytest.approx(few.objective, abs=1e-5)

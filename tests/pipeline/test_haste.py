@@ -116,7 +116,6 @@ def test_a_search_that_ends_early_answers_with_the_better_tree(monkeypatch: pyte
 
     monkeypatch.setattr(choice, "accompanied", single_leaf)
     monkeypatch.setattr(haste, "is_pressed", lambda *_: False)
-    monkeypatch.setattr(pipeline, "is_pressed", lambda *_: False)
     result = tml.parse("minimize errors require depth <= 2").solve(values, target, within=600)
     assert result.tree is not None
     assert len(result.tree.leaves) == 4
@@ -151,3 +150,26 @@ def test_wide_tables_are_large_too() -> None:
         values[0] = 1.0
         dataset, request = pipeline.prepare(spec, values, np.arange(5000) % 2, RunOptions(within=60.0))
         assert haste.may_sample(dataset, request) is is_large
+
+
+def test_a_plan_that_takes_too_long_on_all_rows_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
+    monkeypatch.setattr(haste, "is_pressed", lambda *_: False)
+    monkeypatch.setattr(haste, "SHARE", 0.0)  # no time for the plan
+    planned: list[int] = []
+
+    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
+        planned.append(problems.dataset.rows)
+        return choice.plan(problems, request)
+
+    monkeypatch.setattr(haste, "plan", watched)
+    monkeypatch.setattr(pipeline, "plan", watched)
+    values, target = rows(4000)
+    result = tml.parse("minimize errors require depth <= 2 solve with mip").solve(values, target, within=600)
+    assert result.status is Status.FEASIBLE
+    assert result.tree is not None
+    assert len(result.tree.leaves) > 1
+    assert max(planned) < 4000
+    assert any("sample" in note for note in result.notes)

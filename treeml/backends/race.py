@@ -172,7 +172,11 @@ class _Running:
 
         threads = max(1, self.limits.threads // len(self.members))
         memory = None if self.limits.memory is None else self.limits.memory // len(self.members)
-        for member in self.members:
+        for number, member in enumerate(self.members):
+            if self.limits.deadline.passed:
+                late = ", ".join(each.backend.name for each in self.members[number:])
+                self.notes.append(f"the time was over before these were started: {late}")
+                return
             limits = replace(self.limits, threads=threads, memory=memory, options=member.options, deadline=Deadline())
             # Starting a process takes time, which counts: the member gets the time of day at which it has to end.
             end = time() + self.limits.deadline.left()
@@ -182,6 +186,8 @@ class _Running:
     def watch(self, children: Sequence[tuple[str, Child]], is_pressed: Callable[[], bool]) -> Answer:
         """Waits until a member has won, all have ended, or the time is up."""
         running = list(children)
+        if len(running) < len(self.members):  # there was no time to start all of them
+            return self.ended(Stop.TIME)
         while running:
             self.arrived.wait(POLL)
             self.arrived.clear()

@@ -25,12 +25,13 @@ from treeml.data.table import Dataset
 from treeml.forests.column_generation import Generated, GenerationSettings, Restricted, Round, generate
 from treeml.forests.criterion import Criterion, Grown, criterion
 from treeml.forests.examples import Examples, examples_of
-from treeml.forests.pricing import NoTree, TreePricing, has_many_answers
+from treeml.forests.pricing import NoTree, TreePricing
 from treeml.forests.progress import ForestProgress
 from treeml.forests.weights import WeightedTrees, exact_weights, fewer_trees
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic, Label, SpecError
 from treeml.lang.spec import Spec
 from treeml.measures.lower_dataset import Lowered
+from treeml.problem.answers import has_many_answers
 from treeml.problem.reduce import reduce
 from treeml.problem.shapes import groups
 from treeml.problem.tree import Node

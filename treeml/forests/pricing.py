@@ -29,6 +29,7 @@ from treeml.forests.examples import Examples, Making, Whole, made, votes_of, wit
 from treeml.forests.pairs import MOST, Pairs
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
 from treeml.native.loader import missing
+from treeml.problem.answers import has_many_answers
 from treeml.problem.evaluate import Routed, meets
 from treeml.problem.fans import has_fans
 from treeml.problem.problem import Goal, Problem
@@ -39,7 +40,6 @@ FINEST = 2**40  # the largest sum of the absolute values of all prices, as whole
 COARSER = 4  # the sum is divided by this if a back-end does not support numbers so large
 UNLIMITED_DEPTH = 10**6
 COUNTED = (Evidence("enumeration", "pairs of tests under every root"),)
-MOST_ANSWERS = 200_000_000  # tests times rows up to which every answer is kept
 COARSEST = 2**12  # the smallest sum; bounds from such coarse prices meet no tolerance
 
 Voting = tuple[Making, NDArray[np.intp]]  # a tree, or a function that makes it, and its votes on the examples
@@ -235,11 +235,6 @@ class TreePricing:
         least = cost.min(axis=1, keepdims=True)
         goal = Goal(Sum(((Fraction(1), Predicted(cost - least)),), Fraction(int(least.sum()))))
         return self.problem.asking((goal,), self.problem.bounds)
-
-
-def has_many_answers(problem: Problem) -> bool:
-    """Are there too many tests for the answers of every row, as with every cut of long columns of numbers?"""
-    return problem.given_bits is None and len(problem.tests) * problem.rows > MOST_ANSWERS
 
 
 def scale_of(most: int) -> int:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from treeml.problem.problem import Feature, Problem
 
+MOST_ANSWERS = 200_000_000  # tests times rows up to which every answer is made and kept
 _AT_ONCE = 50_000_000  # answers that are written between two looks at the clock
 
 
@@ -20,6 +21,11 @@ def answer_bits(problem: Problem) -> NDArray[np.bool_]:
     for feature in problem.features:
         _write_answers(problem, feature, bits[feature.first_test : feature.first_test + feature.tests])
     return bits
+
+
+def has_many_answers(problem: Problem) -> bool:
+    """Are there too many tests to make the answers of every row, as with every cut of long columns of numbers?"""
+    return problem.given_bits is None and len(problem.tests) * problem.rows > MOST_ANSWERS
 
 
 def has_bits_in_time(problem: Problem, is_over: Callable[[], bool]) -> bool:

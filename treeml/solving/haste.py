@@ -9,7 +9,7 @@ prices in rows keep their meaning. The tree is verified on all rows like any oth
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import numpy as np
@@ -89,24 +89,35 @@ def _time_for_thresholds(dataset: Dataset) -> float:
     return float((monotonic() - begun) * len(every) * dataset.rows / _TIMED * longer)
 
 
+@dataclass(frozen=True, slots=True)
+class FromSamples:
+    """The best tree of the samples, if one of their trees meets the requirements on all rows."""
+
+    result: Result | None
+    is_final: bool  # is the time too short to plan a search on all rows?
+
+
 def best_of_samples(
     dataset: Dataset,
     request: Request,
     begun: float,
     on_progress: OnProgress | None,
     verified: Verified,
-    share: float = 1.0,
-) -> Result | None:
-    """The best tree found on samples of the rows; None if none of their trees meets the requirements on all rows.
+) -> FromSamples:
+    """The best tree found on samples of the rows, in a share of the time that is left, or in all of it.
 
-    `share`: of the time that is left; the rest is for a search on all rows.
+    All of it is for samples if the time is too short to make the tests of all rows, or to make the plan for them: some
+    back-ends merge equal rows or compare all tests before their search, which takes no notice of the time.
     """
     best: Result | None = None
     size = _first_size(dataset)
-    deadline = monotonic() + share * (request.deadline(begun) - monotonic())
+    is_final = is_pressed(dataset, request, begun)
+    deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
         started = monotonic()
         chosen = plan(lower(sampled(dataset, size), request), request)
+        if not is_final and _takes_too_long(monotonic() - started, dataset, size, request, begun):
+            is_final, deadline = True, request.deadline(begun)
         kept = time_to_verify(dataset.rows, started - begun, request.spec.within)
         limits = request.limits(begun, chosen.method, kept)
         end = min(limits.deadline.at, deadline)
@@ -119,9 +130,25 @@ def best_of_samples(
         size *= GROWTH
         took = monotonic() - started
         if answer.stop is Stop.INTERRUPTED or size > dataset.rows // 2:
-            return best
+            return FromSamples(best, is_final)
         if monotonic() + GROWTH * took > deadline or (best is not None and answer.stop is Stop.TIME):
-            return best
+            return FromSamples(best, is_final)
+
+
+def _takes_too_long(planning: float, dataset: Dataset, size: int, request: Request, begun: float) -> bool:
+    """Is the time too short for a plan on all rows, if one on a sample took `planning` seconds?
+
+    A first plan may have imported a solver, so it is made once more before that is believed.
+    """
+
+    def is_too_long(seconds: float) -> bool:
+        return seconds * dataset.rows / size > SHARE * (request.deadline(begun) - monotonic())
+
+    if not is_too_long(planning):
+        return False
+    started = monotonic()
+    plan(lower(sampled(dataset, size), request), request)
+    return is_too_long(monotonic() - started)
 
 
 def sampled(dataset: Dataset, size: int) -> Dataset:

@@ -36,15 +36,7 @@ from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
 from treeml.solving.express import express
 from treeml.solving.feasibility import impossible
-from treeml.solving.haste import (
-    SHARE_OF_SAMPLE,
-    best_of_samples,
-    better_of,
-    is_pressed,
-    may_sample,
-    start_of,
-    time_to_verify,
-)
+from treeml.solving.haste import best_of_samples, better_of, may_sample, start_of, time_to_verify
 from treeml.solving.long_run import long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.overruled import with_reasons
@@ -127,15 +119,14 @@ def solve_dataset(
         return solve_forest(dataset, request, begun, on_progress)
     quick = None
     if may_sample(dataset, request):
-        pressed = is_pressed(dataset, request, begun)
-        share = 1.0 if pressed else SHARE_OF_SAMPLE
-        quick = best_of_samples(dataset, request, begun, on_progress, verified_result, share)
-        if quick is not None and (pressed or quick.stop is Stop.INTERRUPTED):
+        sampled = best_of_samples(dataset, request, begun, on_progress, verified_result)
+        quick = sampled.result
+        if quick is not None and (sampled.is_final or quick.stop is Stop.INTERRUPTED):
             return quick
     problems = lower(dataset, request)
     chosen = plan(problems, request)
     try:
-        start = starting_tree(dataset, request, chosen.lowered) or start_of(quick, chosen.lowered)
+        start = starting_tree(dataset, request, chosen.lowered, begun) or start_of(quick, chosen.lowered)
     except StartInterrupted as interrupted:
         return verified_result(_kept(interrupted, chosen), chosen, dataset, request, Clock(begun, monotonic()))
     built = monotonic()

@@ -25,7 +25,7 @@ from treeml.problem.terms import Depth, Leaves, Sum, Support, Term
 from treeml.problem.tree import Node
 from treeml.solving.request import Request
 
-SHARE = 0.5  # of the time that is left, for the search of `start from native` if it names no time of its own
+SHARE = 0.5  # of the time that is left, for the starting tree, unless `start from native` names a time of its own
 
 
 class StartInterrupted(Exception):
@@ -53,7 +53,7 @@ def starting_answer(request: Request, lowered: Lowered, limits: Limits) -> Answe
     return run(planned, replace(limits, deadline=Deadline.after(seconds), options={}))
 
 
-def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node | None:
+def starting_tree(dataset: Dataset, request: Request, lowered: Lowered, begun: float) -> Node | None:
     """The tree that the caller gives, that the spec names in a file, or that is grown greedily.
 
     A tree to improve has to meet the requirements; a search ignores a start that does not.
@@ -67,9 +67,10 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
     if isinstance(source, Method) and source.name != CartBackend.name:
         return None
     if isinstance(source, Method):
-        node = _greedy(lowered.problem, source.options)
+        deadline = Deadline.after(SHARE * Deadline(request.deadline(begun)).left())
+        node = _greedy(lowered.problem, source.options, deadline)
         if node is None and request.spec.improve is not None:
-            node = _greedy(lowered.problem.asking(lowered.problem.goals, ()), source.options)
+            node = _greedy(lowered.problem.asking(lowered.problem.goals, ()), source.options, deadline)
     else:
         named = isinstance(source, str) and request.start is None
         path = request.spec.folder / source if named else source
@@ -81,8 +82,11 @@ def starting_tree(dataset: Dataset, request: Request, lowered: Lowered) -> Node 
     return node
 
 
-def _greedy(problem: Problem, options: Mapping[str, Any]) -> Node | None:
-    """A greedy tree within the bounds of the problem and of `start from cart(...)`; None if it misses one."""
+def _greedy(problem: Problem, options: Mapping[str, Any], deadline: Deadline) -> Node | None:
+    """A greedy tree within the bounds of the problem and of `start from cart(...)`; None if it misses one.
+
+    What is not grown when the time is up stays a leaf.
+    """
     kinds: dict[str, tuple[Term, str]] = {
         "depth": (Depth(), "<="),
         "leaves": (Leaves(), "<="),
@@ -94,7 +98,7 @@ def _greedy(problem: Problem, options: Mapping[str, Any]) -> Node | None:
         if name in kinds
     )
     other = {name: value for name, value in options.items() if name not in kinds}
-    grown = CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(options=other))
+    grown = CartBackend().solve(problem.asking(problem.goals, problem.bounds + extra), Limits(deadline, options=other))
     if grown.stop is Stop.INTERRUPTED:
         raise StartInterrupted(grown.tree)
     return grown.tree

@@ -15,6 +15,7 @@ from treeml.backends.portfolio import companion, improving
 from treeml.backends.portfolio.accompany import alone
 from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
 from treeml.backends.portfolio.improving import improve_while
+from treeml.problem import answers
 from treeml.problem.evaluate import meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
@@ -101,7 +102,7 @@ def stopped(answer: Answer, monkeypatch: pytest.MonkeyPatch, name: str = "native
 def test_goals_without_a_search_of_their_own_are_searched_on_few_tests(
     goal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(improving, "MOST_ANSWERS", 0)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
     problem = problem_of(f"predict y minimize {goal} require depth <= 2")
     company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
     company.is_enough = lambda: isinstance(company.tree, Split)

@@ -252,16 +252,20 @@ def test_a_spec_without_a_back_end_has_company_and_a_named_one_has_none() -> Non
         assert plan(lower(dataset, request), request).has_company is has_company
 
 
-def test_company_ends_with_the_search_of_a_whole_solve() -> None:
+def test_company_ends_with_the_search_of_a_whole_solve(monkeypatch: pytest.MonkeyPatch) -> None:
     random = np.random.default_rng(0)
     rows, classes = random.random((400, 6)), random.integers(0, 3, 400)
-    heard: list[Progress] = []
+    offered = Event()
+    offer = Companion.offer
 
-    def listen(moment: Progress) -> bool:
-        heard.append(moment)
-        return moment.tree is None  # the first tree of the companion ends the run
+    def watched(company: Companion, tree: Node) -> bool:
+        is_kept = offer(company, tree)
+        offered.set()
+        return is_kept
 
-    result = tml.parse("predict y minimize errors require depth <= 6").solve(rows, classes, on_progress=listen)
+    monkeypatch.setattr(Companion, "offer", watched)
+    model = tml.parse("predict y minimize errors require depth <= 6")
+    result = model.solve(rows, classes, on_progress=lambda _: not offered.is_set())
     assert result.stop is Stop.INTERRUPTED
     assert result.tree is not None
     assert len(result.tree.leaves) > 1

@@ -32,6 +32,7 @@ from treeml.backends.contract import (
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, worth
 from treeml.backends.heuristics.pruning import leaf_labels, parts, pruned
 from treeml.backends.heuristics.validated_pruning import PruningValidation, validated
+from treeml.problem.answers import has_bits_in_time
 from treeml.problem.evaluate import evaluate_sum, meets
 from treeml.problem.fans import chain_order, chained, fan_tests, single_tests
 from treeml.problem.problem import Problem
@@ -181,11 +182,14 @@ class _Growth:
         number = len(self.nodes)
         self.nodes.append(_Growing(rows, depth))
         if depth < self.most_depth:
-            self.late = self.late or self.deadline.passed
+            self.late = self.late or self.deadline.passed or not self.has_answers_in_time()
             best = None if self.late else self.best_split(rows)
             if best is not None:
                 heappush(self.waiting, (-best[0], number, best[1]))
         return number
+
+    def has_answers_in_time(self) -> bool:
+        return has_bits_in_time(self.problem, lambda: self.deadline.passed)
 
     def best_split(self, rows: Rows) -> tuple[float, tuple[int, ...]] | None:
         """The gain and the tests of the best split with enough rows on all sides; None if no split qualifies."""

@@ -34,7 +34,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.oracle.terms import recurrences_of, sums_over_leaves, value_of
 from treeml.problem.fans import chain_order, children, fan_tests, has_whole_fans, single_tests
-from treeml.problem.problem import Bound, Problem
+from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.shapes import groups
 from treeml.problem.terms import EVERY_TERM, Recurrence
 from treeml.problem.terms.monotone import inputs_of
@@ -105,6 +105,7 @@ class OracleBackend(BackendBase):
         return replace(search.answer(Status.INFEASIBLE, Stop.PROVED), conflict=_conflict(problem, limits))
 
 
+@once
 def estimate(problem: Problem) -> int:
     """The number of cases: sets of rows that a node of a tree can hold, times the outcomes of each.
 

@@ -25,6 +25,7 @@ class Step:
     around: Callable[[Solve], Solve]
 
 
+@once
 def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]:
     """Merge equal rows and tests and drop constant tests; trees are translated back to the tests of `problem`."""
     from treeml.problem.reduce import reduce  # imported here: start-up time

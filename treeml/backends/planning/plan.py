@@ -35,6 +35,7 @@ from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.planning.narrow import example_bounds, narrow
 from treeml.backends.planning.rescale import Rescaled, oversized, rescaled, rescaling
+from treeml.problem.answers import has_many_answers
 from treeml.problem.counts import LARGEST
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import quotient_of
@@ -100,38 +101,23 @@ def plan(
     `names_others`: what to do instead names the back-ends that take the problem. To find them, a plan is made for each,
     which takes long if there are many tests.
     """
-    reductions = _Reductions(problem)
-    outcome = _plan(reductions, backend, options)
+    outcome = _plan(problem, backend, options)
     if isinstance(outcome, Plan) or not names_others:
         return outcome
-    able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(reductions, other)]
+    able = [other.name for other in registry.automatic() if other.name != backend.name and _takes(problem, other)]
     return [replace(refusal, instead=_instead(refusal, able)) for refusal in outcome]
 
 
 def plans(
     problem: Problem, backends: Iterable[tuple[Backend, Mapping[str, Any]]]
 ) -> Iterator[tuple[Backend, Mapping[str, Any], Plan | list[Refusal]]]:
-    """The plans of several back-ends for one problem, which is reduced once for all of them."""
-    reductions = _Reductions(problem)
+    """The plans of several back-ends for one problem."""
     for backend, options in backends:
-        yield backend, options, _plan(reductions, backend, options)
+        yield backend, options, _plan(problem, backend, options)
 
 
-class _Reductions:
-    """A problem and its reductions, each computed once for any number of back-ends."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self.made: dict[tuple[bool, bool], tuple[Problem, Step]] = {}
-
-    def __call__(self, rows: bool, tests: bool) -> tuple[Problem, Step]:
-        if (rows, tests) not in self.made:
-            self.made[rows, tests] = reduction(self.problem, rows, tests)
-        return self.made[rows, tests]
-
-
-def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
-    problem, can, steps = reductions.problem, backend.can, []
+def _plan(problem: Problem, backend: Backend, options: Mapping[str, Any] | None = None) -> Plan | list[Refusal]:
+    can, steps = backend.can, []
     missing = backend.missing()
     if missing is not None:
         return [Refusal(f"the back-end {backend.name}", f"what it needs is not installed: {missing}", missing)]
@@ -142,7 +128,7 @@ def _plan(reductions: _Reductions, backend: Backend, options: Mapping[str, Any] 
         return refusals
     lowered = problem
     if not (can.merges_rows and can.merges_tests):
-        lowered, step = reductions(not can.merges_rows, not can.merges_tests)
+        lowered, step = reduction(problem, not can.merges_rows, not can.merges_tests)
         steps.append(step)
     if can.needs_depth and lowered.max_depth is None and not depth_is_found(lowered, can):
         depth = deepest(lowered)
@@ -281,8 +267,11 @@ def _goal_options_refused(
         yield Refusal(f"the option `{name}`", because, "bound the measure by a requirement instead")
 
 
-def _takes(reductions: _Reductions, backend: Backend) -> bool:
-    return isinstance(_plan(reductions, backend), Plan)
+def _takes(problem: Problem, backend: Backend) -> bool:
+    """Does the back-end take the problem? One that needs more answers than can be made is not asked."""
+    if has_many_answers(problem) and not backend.can.numeric:
+        return False
+    return isinstance(_plan(problem, backend), Plan)
 
 
 def _any_depth(backend: Backend, depth: int) -> Refusal:

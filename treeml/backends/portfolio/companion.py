@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, current_thread
 from time import monotonic, thread_time
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.equal_sides import without_equal_sides
 from treeml.backends.planning.plan import Plan
+from treeml.backends.portfolio.courtesy import Courtesy
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Problem
@@ -57,6 +58,7 @@ class Companion:
         self._work = work
         self._lock = Lock()
         self._thread: Thread | None = None
+        self._courtesy: Courtesy | None = None  # of the companion's thread, while it works
         self.head_start = min(HEAD_START, SHARE_OF_LIMIT * limits.deadline.left())
 
     @property
@@ -72,6 +74,7 @@ class Companion:
         left = self.head_start - (monotonic() - self.began)
         if left > 0 and self.over.wait(left):
             return
+        self._courtesy = Courtesy()
         try:
             self._work(self)
         except BaseException as error:  # reported by the thread that waits for the answer
@@ -90,7 +93,9 @@ class Companion:
         return elapsed > HEAD_START and (elapsed > PATIENCE or thread_time() - self.worked > HEAD_START)
 
     def is_over(self) -> bool:
-        """Asked by the companion: is its work over?"""
+        """Asked by the companion: is its work over? It pauses here if the exact search needs the processor."""
+        if self._courtesy is not None and self.reached is not None and current_thread() is self._thread:
+            self._courtesy.give_way(self.over)
         if self.over.is_set() or self.is_stopped or self.is_enough():
             return True
         return self.is_met() or self.limits.deadline.passed
@@ -132,10 +137,13 @@ class Companion:
             return False
         with self._lock:
             self.tree, self.value = tree, value
+            is_first = self.reached is None
             better = self.reached is None or value < self.reached
             if better:
                 self.reached = value
         if better:
+            if self._courtesy is not None and not is_first:
+                self._courtesy.succeeded()
             self._tell(tree)
         return True
 

@@ -23,12 +23,12 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.backends.run import run
+from treeml.problem.answers import has_many_answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
-MOST_ANSWERS = 200_000_000  # tests times rows up to which greedy trees look at every test
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
@@ -62,7 +62,7 @@ def _improve_greedy_trees(company: Companion) -> None:
     coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
     if coarse is not None:
         _offer_greedy_trees(company, CRITERIA[0], *coarse)
-        if _has_many_tests(problem):
+        if has_many_answers(problem):
             _search_few_tests(company, *coarse)
     for criterion in CRITERIA if problem.classes else CRITERIA[:1]:
         _offer_greedy_trees(company, criterion)
@@ -91,10 +91,6 @@ def _replace_parts(company: Companion, start: Node) -> None:
         ImproveSettings(patience=PATIENCE),
         heard,
     )
-
-
-def _has_many_tests(problem: Problem) -> bool:
-    return len(problem.tests) * problem.rows > MOST_ANSWERS
 
 
 def _search_few_tests(company: Companion, few: Problem, tests: list[int]) -> None:
@@ -131,7 +127,7 @@ def _offer_greedy_trees(
     if company.tree is None:
         for label in range(problem.classes) if problem.classes else (-1,):
             company.offer(Leaf(label))
-    if few is None and _has_many_tests(problem):
+    if few is None and has_many_answers(problem):
         return
     options = {"criterion": criterion} if problem.classes else {}
     for depth in LEVELS if problem.max_depth is None else (None,):
