@@ -10,6 +10,7 @@
    where a cut would improve the best tree. (Staircases: after Brita, van der Linden and Demirovic, 2025.) */
 #include "numeric/intervals.h"
 #include "numeric/quantile_stump.h"
+#include "numeric/quantile_walk.h"
 #include "numeric/rivals.h"
 
 #include <string.h>
@@ -265,8 +266,9 @@ static void consider (struct numeric_bisection *search, int column, int64_t posi
   *search->found = better;
 }
 
-/* Updates all cuts of an interval after its middle was evaluated. */
-static int divide (struct numeric_bisection *search, const struct numeric_interval *open, int32_t made) {
+/* Updates all cuts of an interval after one was evaluated, with which some beside it may be closed. */
+static int divide (struct numeric_bisection *search, const struct numeric_interval *open, int32_t made,
+                   const int64_t closed[2]) {
   struct numeric_child *child = search->child;
   const struct numeric_point *point = &child->point[made];
   const int64_t value = numeric_cost_of_cut (search, open->column, point->leaf, point->stump),
@@ -275,8 +277,8 @@ static int divide (struct numeric_bisection *search, const struct numeric_interv
   if (value >= search->upper)
     search->lowest = numeric_least (search->lowest, search->upper);
   numeric_point_link (child, open->column, open->left, made, open->right);
-  return numeric_interval_push (search, open->column, open->left, made, open->low, position - 1) &&
-         numeric_interval_push (search, open->column, made, open->right, position + 1, open->high);
+  return numeric_interval_push (search, open->column, open->left, made, open->low, closed[0] - 1) &&
+         numeric_interval_push (search, open->column, made, open->right, closed[1] + 1, open->high);
 }
 
 /* Adds the two ends of every column: no rows on one side, all rows on the other. */
@@ -396,11 +398,15 @@ static int drain (struct numeric_bisection *search, int64_t *done) {
       continue;
     }
     numeric_interval_shrink (search, &open);
-    const int64_t position = open.low <= open.high ? numeric_interval_middle (search, &open) : 0;
+    int64_t position = open.low <= open.high ? numeric_interval_middle (search, &open) : 0, closed[2];
     if (!position)
       continue;
-    const int32_t made = evaluate (search, &open, position);
-    if (made < 0 || !divide (search, &open, made))
+    int32_t made = numeric_quantile_walk (search, &open, &position, closed);
+    if (made < 0) {
+      made = evaluate (search, &open, position);
+      closed[0] = closed[1] = position;
+    }
+    if (made < 0 || !divide (search, &open, made, closed))
       return numeric_stopping (search->solver);
     /* rarely, because reporting a tree takes as long as several sweeps */
     if (search->worker->polls > search->polls && search->worker->statistics.sweeps >= search->next_report) {
@@ -452,6 +458,7 @@ struct numeric_outcome numeric_depth_two (struct numeric_worker *worker, const s
                                      .upper = budget,
                                      .lowest = NUMERIC_NONE,
                                      .root = root,
+                                     .credit = numeric_first_credit,
                                      .polls = worker->polls,
                                      .found = found};
   *found = (struct numeric_found) {0};

@@ -4,6 +4,9 @@
 
 #include "numeric/trace.h"
 
+/* Walks (see quantile_walk.c) are tried less often where they close few cuts. */
+enum { numeric_first_credit = 64 };
+
 struct numeric_bisection {
   struct numeric_worker *worker;
   treeml_numeric *solver;
@@ -12,6 +15,7 @@ struct numeric_bisection {
   int64_t price, leaves, upper, lowest;
   int64_t count; /* of all rows, if there are fees */
   int root;
+  int64_t credit;             /* how many cuts walks have closed beyond their price, within limits */
   int64_t next_report, polls; /* next_report is a number of sweeps */
   struct numeric_found *found;
 };

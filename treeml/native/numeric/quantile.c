@@ -54,6 +54,8 @@ void numeric_quantile_destroy (struct arena *arena, struct numeric_quantile *qua
   arena_release (arena, quantile->code);
   arena_release (arena, quantile->bits);
   arena_release (arena, quantile->cells);
+  arena_release (arena, quantile->profile);
+  arena_release (arena, quantile->numbers);
 }
 
 /* The costs per unit, and the targets of one output. */

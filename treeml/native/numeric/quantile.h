@@ -30,6 +30,7 @@ struct numeric_targets {
   int64_t *target; /* of every node, ends included */
 };
 
+struct numeric_profile;
 struct numeric_quantile {
   int64_t up, down; /* the cost per unit of a target above and below what is predicted */
   int32_t outputs;
@@ -39,8 +40,11 @@ struct numeric_quantile {
   int64_t *front, *back; /* losses of the first i rows, and of the rows from i on */
   int32_t *place, *code; /* memory for a sequence of rows: their places, codes and weights, */
   int64_t *weight;
-  uint64_t *bits; /* for a choice of all rows, */
-  void *cells;    /* and for their cells */
+  uint64_t *bits;                  /* for a choice of all rows, */
+  void *cells;                     /* and for their cells */
+  struct numeric_profile *profile; /* of stumps of both sides, see quantile_walk.c; made when needed, */
+  int64_t *numbers;                /* its memory, */
+  int64_t *costs;                  /* and a part of that for the costs of a point */
 };
 
 /* `targets` are those of all rows. Returns 0 if out of memory. */

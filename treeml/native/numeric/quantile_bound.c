@@ -1,21 +1,11 @@
 /* Buckets of targets, to which rows are added; see quantile_bound.h. */
-#include "numeric/quantile_bound.h"
-
 #include "common/bits.h"
+#include "numeric/crowd.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Many buckets are narrow, so that bounds are tight; few buckets are left less often. */
 enum { fewest_buckets = 64, places_of_bucket = 16 };
-
-/* The bucket of the quantile. If the quantile is q, rows in other buckets cost total + q * pull. */
-struct crowd {
-  int64_t weight[most_buckets], sum[most_buckets];
-  int32_t at;
-  int64_t here; /* the weight of the bucket */
-  int64_t pull, total;
-};
 
 void numeric_buckets_make (const struct numeric_targets *targets, struct numeric_buckets *buckets) {
   const int32_t places = targets->places;
@@ -31,41 +21,6 @@ void numeric_buckets_make (const struct numeric_targets *targets, struct numeric
   }
 }
 
-static inline void step_up (struct crowd *crowd, int64_t up, int64_t down) {
-  crowd->pull += down * crowd->here;
-  crowd->total -= down * crowd->sum[crowd->at++];
-  crowd->here = crowd->weight[crowd->at];
-  crowd->pull += up * crowd->here;
-  crowd->total -= up * crowd->sum[crowd->at];
-}
-
-static inline void step_down (struct crowd *crowd, int64_t up, int64_t down) {
-  crowd->pull -= up * crowd->here;
-  crowd->total += up * crowd->sum[crowd->at--];
-  crowd->here = crowd->weight[crowd->at];
-  crowd->pull -= down * crowd->here;
-  crowd->total += down * crowd->sum[crowd->at];
-}
-
-/* Moves to a bucket out of which a step in either direction would not lower the loss. */
-static inline void settle (struct crowd *crowd, int64_t up, int64_t down) {
-  while (crowd->pull + down * crowd->here < 0)
-    step_up (crowd, up, down);
-  while (crowd->pull - up * crowd->here > 0)
-    step_down (crowd, up, down);
-}
-
-/* If all rows of the bucket had the mean of their targets, they would cost no more, since costs are convex; and the
-   quantile would be that mean. */
-static inline int64_t bound_of (const struct crowd *crowd) {
-  if (!crowd->here) /* then nothing pulls */
-    return crowd->total;
-  const double mean = (double) crowd->sum[crowd->at] / (double) crowd->here, shift = mean * (double) crowd->pull;
-  const double sure = shift - fabs (shift) * 0x1p-50;
-  const int64_t whole = (int64_t) sure;
-  return crowd->total + whole - ((double) whole > sure);
-}
-
 /* Bounds of the losses of the first rows of a sequence, which goes forwards or backwards: bound[i] is that of the rows
    that come before i on its way. */
 static inline ALWAYS_INLINE void bound_on_way (const struct numeric_quantile *quantile,
@@ -75,20 +30,14 @@ static inline ALWAYS_INLINE void bound_on_way (const struct numeric_quantile *qu
   const int64_t *target = quantile->targets[output].target + 1, up = quantile->up, down = quantile->down;
   const int64_t slopes[3] = {down, 0, -up}; /* of a row below the bucket of the quantile, in it, and above */
   const uint8_t *bucket = buckets->of_place;
-  struct crowd crowd = {.at = 0};
+  struct numeric_crowd crowd = {.at = 0};
   for (int64_t i = 1; i < rows; i++) {
     const int64_t row = backwards ? rows - i : i - 1, to = backwards ? rows - i : i;
     const int64_t own = weight ? weight[row] : 1, moment = own * target[place[row]];
-    const int32_t here = bucket[place[row]], side = (here > crowd.at) - (here < crowd.at);
-    const int64_t slope = slopes[side + 1];
-    crowd.weight[here] += own;
-    crowd.sum[here] += moment;
-    crowd.pull += slope * own;
-    crowd.total -= slope * moment;
-    crowd.here += side ? 0 : own;
+    numeric_crowd_add (&crowd, bucket[place[row]], own, moment, slopes);
     if ((crowd.pull + down * crowd.here < 0) | (crowd.pull - up * crowd.here > 0))
-      settle (&crowd, up, down);
-    bound[to] = bound_of (&crowd) + (output ? bound[to] : 0);
+      numeric_crowd_settle (&crowd, up, down);
+    bound[to] = numeric_crowd_bound (&crowd) + (output ? bound[to] : 0);
   }
 }
 
@@ -104,8 +53,8 @@ void numeric_quantile_bounds (struct numeric_quantile *quantile, const struct nu
 }
 
 /* The loss if the quantile is in the bucket of the crowd: it is the first target with enough weight up to it. */
-static int64_t loss_within (const struct crowd *crowd, const struct numeric_quantile *quantile, const int64_t *target,
-                            const int64_t *at_place, int32_t first, int32_t last) {
+static int64_t loss_within (const struct numeric_crowd *crowd, const struct numeric_quantile *quantile,
+                            const int64_t *target, const int64_t *at_place, int32_t first, int32_t last) {
   const int64_t up = quantile->up, down = quantile->down;
   int64_t pull = crowd->pull - up * crowd->here, total = crowd->total + up * crowd->sum[crowd->at];
   int32_t at = first;
@@ -122,7 +71,7 @@ static int64_t loss_within (const struct crowd *crowd, const struct numeric_quan
 int64_t numeric_quantile_exact (struct numeric_quantile *quantile, const struct numeric_buckets *buckets,
                                 int32_t output, const int32_t *place, const int64_t *weight, int64_t rows) {
   const int64_t *target = quantile->targets[output].target + 1, up = quantile->up, down = quantile->down;
-  struct crowd crowd = {.at = 0};
+  struct numeric_crowd crowd = {.at = 0};
   for (int64_t i = 0; i < rows; i++) {
     const int64_t own = weight ? weight[i] : 1;
     crowd.weight[buckets->of_place[place[i]]] += own;
@@ -133,7 +82,7 @@ int64_t numeric_quantile_exact (struct numeric_quantile *quantile, const struct 
     crowd.pull -= up * crowd.weight[b];
     crowd.total += up * crowd.sum[b];
   }
-  settle (&crowd, up, down);
+  numeric_crowd_settle (&crowd, up, down);
   const int32_t first = buckets->first[crowd.at], last = buckets->first[crowd.at + 1];
   int64_t *at_place = quantile->live[0].weight;
   memset (at_place, 0, (size_t) (last - first) * sizeof *at_place);

@@ -40,6 +40,14 @@ static int64_t list_side (struct numeric_worker *worker, const void *codes, int 
   return rows;
 }
 
+struct numeric_sequence numeric_quantile_sequence (struct numeric_worker *worker, const void *codes, int order,
+                                                   int64_t code, int side) {
+  const struct numeric_quantile *quantile = &worker->quantile;
+  const int64_t rows = list_side (worker, codes, order, code, side, 0);
+  return (struct numeric_sequence) {
+      quantile->place, quantile->code, worker->solver->weighted ? quantile->weight : NULL, rows, 0, rows};
+}
+
 void numeric_quantile_link_sides (struct numeric_worker *worker, int column, int64_t position, int64_t leaf[2]) {
   struct numeric_child *child = worker->child;
   struct numeric_quantile *quantile = &worker->quantile;
