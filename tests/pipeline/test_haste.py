@@ -173,3 +173,18 @@ def test_a_plan_that_takes_too_long_on_all_rows_is_not_made(monkeypatch: pytest.
     assert len(result.tree.leaves) > 1
     assert max(planned) < 4000
     assert any("sample" in note for note in result.notes)
+
+
+def test_a_refusal_of_a_sample_says_that_it_counts_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
+    values, target = rows(4000)
+    with pytest.raises(tml.RefusedError) as refused:
+        tml.parse("minimize errors require depth <= 20 solve with mip(formulation = flow)").solve(
+            values, target, within=600
+        )
+    [mistake] = refused.value.diagnostics
+    assert "rows" in mistake.title
+    assert "these are a sample of the 4,000 rows, which is searched first; all of them need more" in mistake.notes
+    assert any("`require depth <= 19`" in each for each in mistake.helps)

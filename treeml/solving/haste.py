@@ -16,7 +16,7 @@ import numpy as np
 
 from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
 from treeml.data.table import Dataset, take_column, take_rows
-from treeml.lang.diagnostic import BackendError, DataError
+from treeml.lang.diagnostic import BackendError, DataError, RefusedError
 from treeml.measures.cuts import ranks
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.tree import Node
@@ -115,7 +115,7 @@ def best_of_samples(
     deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
         started = monotonic()
-        chosen = plan(lower(sampled(dataset, size), request), request)
+        chosen = _planned(dataset, size, request)
         if not is_final and _takes_too_long(monotonic() - started, dataset, size, request, begun):
             is_final, deadline = True, request.deadline(begun)
         kept = time_to_verify(dataset.rows, started - begun, request.spec.within)
@@ -135,6 +135,20 @@ def best_of_samples(
             return FromSamples(best, is_final)
 
 
+def _planned(dataset: Dataset, size: int, request: Request) -> Chosen:
+    """The plan for a sample; a refusal that counts the rows of the sample says that they are a part of all rows."""
+    try:
+        return plan(lower(sampled(dataset, size), request), request)
+    except RefusedError as refused:
+        note = f"these are a sample of the {dataset.given_rows:,} rows, which is searched first; all of them need more"
+        raise RefusedError(
+            [
+                replace(each, notes=(*each.notes, note)) if f"{size:,} rows" in each.title else each
+                for each in refused.diagnostics
+            ]
+        ) from refused
+
+
 def _takes_too_long(planning: float, dataset: Dataset, size: int, request: Request, begun: float) -> bool:
     """Is the time too short for a plan on all rows, if one on a sample took `planning` seconds?
 
@@ -147,7 +161,7 @@ def _takes_too_long(planning: float, dataset: Dataset, size: int, request: Reque
     if not is_too_long(planning):
         return False
     started = monotonic()
-    plan(lower(sampled(dataset, size), request), request)
+    _planned(dataset, size, request)
     return is_too_long(monotonic() - started)
 
 

@@ -170,7 +170,8 @@ def verified_result(answer: Answer, chosen: Chosen, dataset: Dataset, request: R
         exact = verify_answer(outcome, answer, chosen, dataset)
         tree = with_reasons(outcome, dataset, exact.goals)
     if dataset.rounding:
-        answer = for_the_users_numbers(answer, dataset, exact.goals[-1].value if exact and exact.goals else None)
+        value = exact.goals[-1].value if exact and exact.goals else None
+        answer = for_the_users_numbers(answer, dataset, value, chosen.lowered.problem)
     return assemble(answer, chosen, request, tree, exact, clock)
 
 

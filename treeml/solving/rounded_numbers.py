@@ -18,9 +18,11 @@ from treeml.data.rounding import tolerance_of_costs, tolerance_of_targets, toler
 from treeml.data.table import Dataset
 from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.magnitudes import largest
+from treeml.problem.problem import Problem
+from treeml.problem.terms import Sum
 
 
-def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | None) -> Answer:
+def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | None, problem: Problem) -> Answer:
     """The answer with a tolerance that includes the rounding; `value` is that of the last goal, if there is a tree."""
     goals = dataset.spec.goals
     is_on_the_last = answer.bound is not None and bounded_goal(answer) % len(goals) == len(goals) - 1
@@ -32,7 +34,11 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
     is_proof = answer.status is Status.OPTIMAL
     if is_proof and is_sharp(tolerance, value):
         return replace(answer, tolerance=tolerance)
-    bound = answer.bound - tolerance if answer.bound is not None and is_on_the_last else answer.bound
+    bound = answer.bound
+    if bound is not None and is_on_the_last:
+        bound -= tolerance
+        if not dataset.rounding.costs and _is_never_negative(problem.goals[-1].sum):
+            bound = max(bound, Fraction(0))
     if not is_proof:
         return replace(answer, tolerance=tolerance, bound=bound)
     note = (
@@ -47,6 +53,11 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
         bound=bound if len(goals) == 1 else None,
         notes=(*answer.notes, note),
     )
+
+
+def _is_never_negative(total: Sum) -> bool:
+    """Is the sum 0 or more for every tree, whatever the targets are, and for all weights from 0 on?"""
+    return total.constant >= 0 and all(factor >= 0 and term.is_never_negative() for factor, term in total.parts)
 
 
 def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:

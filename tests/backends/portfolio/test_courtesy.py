@@ -7,7 +7,15 @@ from threading import Event
 import pytest
 
 from treeml.backends.portfolio import courtesy
-from treeml.backends.portfolio.courtesy import LEAST_SHARE, MOST_PAUSE, MOST_SHARE, PERIOD, STRETCH, Courtesy
+from treeml.backends.portfolio.courtesy import (
+    LEAST_SHARE,
+    MIDDLE_SHARE,
+    MOST_PAUSE,
+    MOST_SHARE,
+    PERIOD,
+    STRETCH,
+    Courtesy,
+)
 
 
 class Clocks(Event):
@@ -15,8 +23,7 @@ class Clocks(Event):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         super().__init__()
-        self.wall = self.own = self.search = 0.0
-        self.waits: list[float] = []
+        self.wall = self.own = self.search = self.waited = 0.0
         monkeypatch.setattr(courtesy, "monotonic", lambda: self.wall)
         monkeypatch.setattr(courtesy, "thread_time", lambda: self.own)
         monkeypatch.setattr(courtesy, "process_time", lambda: self.own + self.search)
@@ -28,9 +35,9 @@ class Clocks(Event):
         self.search += search * seconds
 
     def wait(self, timeout: float | None = None) -> bool:
-        self.waits.append(timeout or 0.0)
+        self.waited += timeout or 0.0
         self.run(timeout or 0.0, own=0, search=1)
-        return False
+        return self.is_set()
 
 
 @pytest.fixture
@@ -41,55 +48,71 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 def test_nobody_waits_if_there_are_two_processors(clocks: Clocks) -> None:
     polite = Courtesy()
     for _ in range(100):
-        clocks.run(1.5 * STRETCH, own=1, search=1)
+        clocks.run(2 * STRETCH, own=1, search=1)
         polite.give_way(clocks)
-    assert clocks.waits == []
+    assert clocks.waited == 0
 
 
-def test_on_one_processor_the_companion_pauses_for_longer_than_the_search_waited(clocks: Clocks) -> None:
+def test_on_one_processor_the_companion_pays_for_what_the_search_waited(clocks: Clocks) -> None:
     polite = Courtesy()
-    clocks.run(1.5 * STRETCH, own=0.5, search=0.5)
+    clocks.run(2 * STRETCH, own=0.5, search=0.5)
     polite.give_way(clocks)
-    assert clocks.waits == pytest.approx([1.5 * STRETCH / 2 / LEAST_SHARE])
+    assert clocks.waited == pytest.approx(STRETCH / MIDDLE_SHARE)
 
 
 def test_the_clocks_are_not_looked_at_all_the_time(clocks: Clocks) -> None:
     polite = Courtesy()
     clocks.run(STRETCH / 2, own=0.5, search=0.5)
     polite.give_way(clocks)
-    assert clocks.waits == []
+    assert clocks.waited == 0
 
 
 def test_a_pause_does_not_count_as_work(clocks: Clocks) -> None:
     polite = Courtesy()
     for _ in range(3):
-        clocks.run(1.5 * STRETCH, own=0.5, search=0.5)
+        clocks.run(2 * STRETCH, own=0.5, search=0.5)
         polite.give_way(clocks)
-    assert clocks.waits == pytest.approx([1.5 * STRETCH / 2 / LEAST_SHARE] * 3)
+    assert clocks.waited == pytest.approx(3 * STRETCH / MIDDLE_SHARE)
 
 
-def test_success_makes_pauses_short_and_failure_long_again(clocks: Clocks) -> None:
+def test_whoever_finds_better_trees_has_the_larger_share(clocks: Clocks) -> None:
     polite = Courtesy()
-    polite.succeeded()
-    shares: list[float] = []
-    for _ in range(8):
-        clocks.run(2.5 * PERIOD, own=0.5, search=0.5)
+    for tell, share in ((polite.succeeded, MOST_SHARE), (polite.search_succeeded, LEAST_SHARE)):
+        tell()
+        clocks.run(2 * STRETCH, own=1, search=1)
         polite.give_way(clocks)
-        shares.append(polite.share)
-    assert shares[0] == MOST_SHARE
-    assert shares == sorted(shares, reverse=True)
-    assert shares[-1] == LEAST_SHARE
+        assert polite.share == share
+        for _ in range(8):
+            clocks.run(2 * PERIOD, own=1, search=1)
+            polite.give_way(clocks)
+        assert polite.share == MIDDLE_SHARE
+
+
+def test_a_pause_is_shorter_if_the_search_finds_nothing_meanwhile(clocks: Clocks) -> None:
+    polite = Courtesy()
+    polite.search_succeeded()
+    clocks.run(4 * STRETCH, own=0.5, search=0.5)
+    polite.give_way(clocks)
+    assert 2 * STRETCH / MIDDLE_SHARE < clocks.waited < 2 * STRETCH / LEAST_SHARE
 
 
 def test_a_search_in_another_process_is_not_waited_for(clocks: Clocks) -> None:
     polite = Courtesy()
     clocks.run(10 * STRETCH, own=1, search=0)
     polite.give_way(clocks)
-    assert clocks.waits == []
+    assert clocks.waited == 0
 
 
 def test_a_pause_ends(clocks: Clocks) -> None:
     polite = Courtesy()
     clocks.run(1000.0, own=0.5, search=0.5)
     polite.give_way(clocks)
-    assert clocks.waits == [MOST_PAUSE]
+    assert clocks.waited == pytest.approx(MOST_PAUSE)
+
+
+def test_a_pause_ends_with_the_run(clocks: Clocks) -> None:
+    polite = Courtesy()
+    clocks.set()
+    clocks.run(1000.0, own=0.5, search=0.5)
+    polite.give_way(clocks)
+    assert clocks.waited == 0

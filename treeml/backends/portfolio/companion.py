@@ -120,6 +120,8 @@ class Companion:
                 self.bound, self.proof, better = moment.bound, moment.evidence, True
             if moment.objective is not None and (self.reached is None or moment.objective < self.reached):
                 self.reached, better = moment.objective, True
+                if self._courtesy is not None:
+                    self._courtesy.search_succeeded()
         told = (
             self._tell(moment.tree) if better else self._told(replace(moment, objective=None, bound=None, evidence=()))
         )

@@ -33,9 +33,15 @@ def cover_or_other(
         raise Unsupported(
             "a problem of this size",
             f"{size}; {unsupported.refusal.because}",
-            "bound depth lower, or binarize columns more coarsely",
+            smaller(task),
         ) from unsupported
     return kind, f"about {node_literals(problem, task):,} literals; {size}"
+
+
+def smaller(task: IntegerTask) -> str:
+    """What to do about a problem that is too large for a model."""
+    lower = f"ask for less depth (`require depth <= {task.depth - 1}`), " if task.depth > 1 else ""
+    return f"{lower}make fewer tests of numbers (`binarize all by quantiles(4)`), or leave out columns or rows"
 
 
 def _about(number: int) -> str:
@@ -76,7 +82,7 @@ def checked_literals(problem: Problem, task: IntegerTask, binary: bool = False) 
             "a problem of this size",
             f"a model of {problem.rows:,} rows{tests} and {2 ** max(0, task.depth):,} leaves would have about "
             f"{size:.0e} literals",
-            "bound depth lower, use fewer rows, or binarize columns more coarsely",
+            smaller(task),
         )
     return size
 
