@@ -125,3 +125,19 @@ def test_memory_for_walks_may_be_missing(seed: int) -> None:
         assert outcome.value is None or outcome.value >= wanted.value
     solver.set(fail_allocation=0)
     assert solver.solve() == wanted
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_walks_after_leaves_with_support_were_evaluated(seed: int) -> None:
+    """Checking support evaluates leaves of other rows, with targets of their own, between two walks."""
+    random = np.random.default_rng(3000 + seed)
+    table = random.integers(0, 200, (2, 90)).astype(np.int32)
+    targets = np.clip(random.standard_cauchy(90), -200, 200).round().astype(np.int64)
+    solver = NumericSolver(table)
+    solver.quantile(targets, random.integers(0, 4, 90))
+    solver.set(depth=3, support=3)
+    values = []
+    for lazy in (1, 0):
+        solver.set(lazy=lazy)
+        values.append(solver.solve().value)
+    assert values[0] == values[1]

@@ -309,6 +309,7 @@ static struct walk begin_walk (struct numeric_bisection *search, const struct nu
   walk.begin = numeric_greatest (walk.low - near, 0);
   walk.end = numeric_least (walk.high + near, search->child->rows);
   walk.profile = reserve (search->worker);
+  search->worker->quantile.targets = search->child->targets; /* leaves of other rows may have been evaluated since */
   return walk;
 }
 
