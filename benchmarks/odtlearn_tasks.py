@@ -11,19 +11,18 @@ claim of optimality.
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchmarks.peer_process import asked, file_of_rows
 
 CHILD = Path(__file__).with_name("odtlearn_tasks_child.py")
 Columns = dict[str, NDArray[Any]]
@@ -152,18 +151,12 @@ def by_treeml(task: Task, columns: Columns, depth: int, options: argparse.Namesp
 
 def by_peer(name: str, columns: Columns, depth: int, options: argparse.Namespace) -> tuple[Any, bool, float] | None:
     """What the peer says; None if it ends with an error."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))
-        words = [options.peer, str(CHILD), str(path), name, str(options.bound), str(depth), str(int(options.within))]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"odtlearn: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
+    with file_of_rows(columns) as path:
+        words = (path, name, str(options.bound), str(depth), str(int(options.within)))
+        said = asked(options.peer, CHILD, *words)
+    if said is None:
         return None
-    found = json.loads(done.stdout.strip().splitlines()[-1])
+    found = json.loads(said.strip().splitlines()[-1])
     return np.asarray(found["said"]), abs(found["gap"]) < 1e-6, found["seconds"]
 
 

@@ -14,16 +14,16 @@ import argparse
 import csv
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+
+from benchmarks.peer_process import asked, file_of_rows
 
 CHILD = Path(__file__).with_name("peer_examples_child.py")
 Columns = dict[str, Any]
@@ -95,18 +95,11 @@ def by_treeml(case: Case, columns: Columns) -> Outcome:
 
 def by_peer(python: str, case: str, columns: Columns) -> tuple[Outcome | None, Columns]:
     """The tree of the other library, and the columns, which are its own if it made some."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(each.tolist() for each in columns.values()), strict=True))
-        words = [python, str(CHILD), case, str(path)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(done.stderr.strip().splitlines()[-1], file=sys.stderr)
+    with file_of_rows(columns) as path:
+        printed = asked(python, CHILD, case, path)
+    if printed is None:
         return None, columns
-    said = json.loads(done.stdout.strip().splitlines()[-1])
+    said = json.loads(printed.strip().splitlines()[-1])
     if "columns" in said:
         table = list(csv.reader(io.StringIO(said["columns"])))
         made = {f"b{place}": np.array([int(row[place]) for row in table[1:]]) for place in range(1, len(table[0]))}

@@ -16,17 +16,16 @@ import argparse
 import csv
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
 
 import numpy as np
+
+from benchmarks.peer_process import asked, file_of_rows
 
 CHILD = Path(__file__).with_name("tasks_child.py")
 SHIPPED = ("veterans", "whas500", "gbsg2", "aids")
@@ -100,23 +99,9 @@ def by_treeml(task: Task, columns: Columns, depth: int, within: float) -> Fitted
 
 
 def by_peer(python: str, task: str, columns: Columns, depth: int, within: float) -> Fitted | None:
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "rows.csv"
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True))
-        said = asked_child(python, "fit", str(path), task, str(depth), str(within))
+    with file_of_rows(columns) as path:
+        said = asked(python, CHILD, "fit", path, task, str(depth), str(within))
     return None if said is None else Fitted(**json.loads(said.strip().splitlines()[-1]))
-
-
-def asked_child(python: str, *words: str) -> str | None:
-    """What the child prints; None if it fails, with its last line told."""
-    done = subprocess.run([python, str(CHILD), *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        print(f"{python}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
-        return None
-    return done.stdout
 
 
 def value_of(task: Task, columns: Columns, leaves: Any) -> float:
@@ -128,7 +113,7 @@ def sets_of(task: str, options: argparse.Namespace) -> list[tuple[str, Columns]]
     made = [(f"made {seed}", TASKS[task].makes(options.rows, options.tests, seed)) for seed in options.seeds]
     if task != "survival" or not options.peer:
         return made
-    shipped = ((name, asked_child(options.peer, "rows", name)) for name in options.shipped)
+    shipped = ((name, asked(options.peer, CHILD, "rows", name)) for name in options.shipped)
     return [(name, as_tests(said)) for name, said in shipped if said] + made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -60,43 +62,52 @@ def simple_loss_of(table: dict[str, Any], rows: list[int], ridge: float, weight:
     return float(min(losses))
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("backend", ["native", "oracle"])
-def test_simple_models_have_one_column_per_leaf(backend: str, seed: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A table with or without weights, a ridge and a spec, and the least loss by the definition."""
+
+    table: dict[str, Any]
+    weight: Any
+    ridge: float
+    text: str
+    best: float
+
+
+def asked(seed: int, leaves: str, loss: Callable[[dict[str, Any], list[int], float, Any], float]) -> Asked:
     table, depth, ridge = rows_of(seed), seed % 3, (0.0, 0.1)[seed % 2]
     weighted = seed >= 3
     weight = table["w"] if weighted else np.ones(24)
     every = divisions(table, list(range(24)), depth)
-    best = min(sum(simple_loss_of(table, rows, ridge, weight) for rows in leaves) for leaves in every)
-    text = TEXT.format(depth) + f"require support >= 4\nleaves simple_linear(u, v, ridge = {ridge})\n"
-    text += "weight by w" if weighted else "features all except w"
-    result = tml.parse(text).solve(table, backend=backend)
+    best = min(sum(loss(table, rows, ridge, weight) for rows in parts) for parts in every)
+    text = TEXT.format(depth) + f"require support >= 4\nleaves {leaves}(u, v, ridge = {ridge})\n"
+    return Asked(table, weight, ridge, text + ("weight by w" if weighted else "features all except w"), best)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_simple_models_have_one_column_per_leaf(backend: str, seed: int) -> None:
+    case = asked(seed, "simple_linear", simple_loss_of)
+    result = tml.parse(case.text).solve(case.table, backend=backend)
     assert result.status is tml.Status.OPTIMAL
     assert result.verified
-    assert float(result.objective) == pytest.approx(best, rel=1e-9)
+    assert float(result.objective) == pytest.approx(case.best, rel=1e-9)
     assert all(len(leaf.slopes) == 1 for leaf in result.tree.leaves)
     again = Tree.from_json(result.tree.to_json())
-    assert (again.predict(table) == result.tree.predict(table)).all()
-    assert "mse" in tml.parse(text + "\nreport measures, mse").solve(table, backend=backend).measures
+    assert (again.predict(case.table) == result.tree.predict(case.table)).all()
+    assert "mse" in tml.parse(case.text + "\nreport measures, mse").solve(case.table, backend=backend).measures
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("backend", ["native", "oracle"])
 def test_the_best_tree_is_that_of_the_definition(backend: str, seed: int) -> None:
-    table, depth, ridge = rows_of(seed), seed % 3, (0.0, 0.1)[seed % 2]
-    weighted = seed >= 3
-    weight = table["w"] if weighted else np.ones(24)
-    every = divisions(table, list(range(24)), depth)
-    best = min(sum(loss_of(table, rows, ridge, weight) for rows in leaves) for leaves in every)
-    text = TEXT.format(depth) + f"require support >= 4\nleaves linear(u, v, ridge = {ridge})\n"
-    text += "weight by w" if weighted else "features all except w"
-    result = tml.parse(text).solve(table, backend=backend)
+    case = asked(seed, "linear", loss_of)
+    result = tml.parse(case.text).solve(case.table, backend=backend)
     assert result.status is tml.Status.OPTIMAL
     assert result.verified
-    assert float(result.objective) == pytest.approx(best, rel=1e-7)
-    if not ridge:
-        squares = weight @ (result.tree.predict(table) - table["y"]) ** 2
-        assert squares == pytest.approx(best, rel=1e-7)
+    assert float(result.objective) == pytest.approx(case.best, rel=1e-7)
+    if not case.ridge:
+        squares = case.weight @ (result.tree.predict(case.table) - case.table["y"]) ** 2
+        assert squares == pytest.approx(case.best, rel=1e-7)
 
 
 def test_reported_measures_are_those_of_the_predictions() -> None:

@@ -30,64 +30,75 @@ def times(amounts: Any, scale: int) -> Any:
     return amounts * scale
 
 
+def drawn_bits(random: Random, tests: tuple[int, int], rows: tuple[int, int]) -> Any:
+    shape = int(random.integers(*tests)), int(random.integers(*rows))
+    return random.random(shape) < random.random((shape[0], 1))
+
+
+def drawn_codes(random: Random, rows: tuple[int, int], levels: int) -> Any:
+    """One to three columns of numbers."""
+    shape = int(random.integers(1, 4)), int(random.integers(*rows))
+    return random.integers(0, levels, shape).astype(np.int32)
+
+
+def by_numbers(codes: Any, give: Callable[[NumericSolver, int], None], **shape: int) -> Scaled:
+    """Solves with what `give` says at a scale."""
+
+    def solve(scale: int) -> Value:
+        solver = NumericSolver(codes)
+        solver.set(**shape)
+        give(solver, scale)
+        outcome = solver.solve()
+        return outcome.status, outcome.value
+
+    return solve
+
+
 def of_numbers_labels(random: Random) -> Scaled:
-    rows, columns = int(random.integers(20, 60)), int(random.integers(1, 4))
-    codes = random.integers(0, 15, (columns, rows)).astype(np.int32)
-    classes = int(random.integers(2, 4))
-    labels, weight = random.integers(0, classes, rows), random.integers(0, 8, rows)
+    codes, classes = drawn_codes(random, (20, 60), 15), int(random.integers(2, 4))
+    labels, weight = random.integers(0, classes, codes.shape[1]), random.integers(0, 8, codes.shape[1])
     shape = {"depth": int(random.integers(2, 5))}
     if random.random() < 0.3:
         shape["leaves"] = int(random.integers(3, 7))
     price = int(random.integers(0, 4)) if random.random() < 0.4 else 0
 
-    def solve(scale: int) -> Value:
-        solver = NumericSolver(codes)
+    def give(solver: NumericSolver, scale: int) -> None:
         solver.labels(labels, classes, times(weight, scale))
-        solver.set(**shape, leaf_price=price * scale)
-        outcome = solver.solve()
-        return outcome.status, outcome.value
+        solver.set(leaf_price=price * scale)
 
-    return solve
+    return by_numbers(codes, give, **shape)
 
 
 def of_numbers_costs(random: Random) -> Scaled:
-    rows, columns = int(random.integers(20, 50)), int(random.integers(1, 4))
-    codes = random.integers(0, 12, (columns, rows)).astype(np.int32)
+    codes = drawn_codes(random, (20, 50), 12)
+    columns, rows = codes.shape
     cost, depth = random.integers(-3, 9, (rows, int(random.integers(2, 4)))), int(random.integers(2, 5))
     fee = random.integers(0, 3, columns) if random.random() < 0.4 else None
 
-    def solve(scale: int) -> Value:
-        solver = NumericSolver(codes)
+    def give(solver: NumericSolver, scale: int) -> None:
         solver.costs(times(cost, scale))
         if fee is not None:
             solver.fees(np.arange(columns, dtype=np.int32), times(fee, scale))
-        solver.set(depth=depth)
-        outcome = solver.solve()
-        return outcome.status, outcome.value
 
-    return solve
+    return by_numbers(codes, give, depth=depth)
 
 
 def of_numbers_quantile(random: Random) -> Scaled:
-    rows, columns = int(random.integers(10, 40)), int(random.integers(1, 4))
-    codes = random.integers(0, 12, (columns, rows)).astype(np.int32)
-    targets, weight = random.integers(-20, 20, (rows, 1)), random.integers(0, 4, rows)
+    codes = drawn_codes(random, (10, 40), 12)
+    targets, weight = random.integers(-20, 20, (codes.shape[1], 1)), random.integers(0, 4, codes.shape[1])
     depth, up, down = int(random.integers(1, 4)), int(random.integers(1, 4)), int(random.integers(1, 4))
     of_targets = random.random() < 0.5
 
-    def solve(scale: int) -> Value:
-        solver = NumericSolver(codes)
-        solver.quantile(times(targets, scale if of_targets else 1), times(weight, 1 if of_targets else scale), up, down)
-        solver.set(depth=depth)
-        outcome = solver.solve()
-        return outcome.status, outcome.value
+    def give(solver: NumericSolver, scale: int) -> None:
+        scales = (scale, 1) if of_targets else (1, scale)
+        solver.quantile(times(targets, scales[0]), times(weight, scales[1]), up, down)
 
-    return solve
+    return by_numbers(codes, give, depth=depth)
 
 
 def of_tests_labels(random: Random) -> Scaled:
-    tests, rows = int(random.integers(3, 9)), int(random.integers(20, 70))
-    bits = random.random((tests, rows)) < random.random((tests, 1))
+    bits = drawn_bits(random, (3, 9), (20, 70))
+    tests, rows = bits.shape
     classes = int(random.integers(2, 5))
     labels, weight = random.integers(0, classes, rows), random.integers(0, 8, rows)
     shape: dict[str, Any] = {"depth": int(random.integers(1, 5)), "support": int(random.integers(1, 4))}
@@ -104,8 +115,8 @@ def of_tests_labels(random: Random) -> Scaled:
 
 
 def of_tests_costs(random: Random) -> Scaled:
-    tests, rows = int(random.integers(3, 8)), int(random.integers(20, 50))
-    bits = random.random((tests, rows)) < random.random((tests, 1))
+    bits = drawn_bits(random, (3, 8), (20, 50))
+    tests, rows = bits.shape
     cost, depth = random.integers(-3, 9, (rows, int(random.integers(2, 4)))), int(random.integers(1, 5))
     fee = random.integers(0, 3, tests) if random.random() < 0.4 else None
     limit = int(random.integers(5, 60)) if random.random() < 0.3 else None
@@ -123,8 +134,8 @@ def of_tests_costs(random: Random) -> Scaled:
 
 
 def of_tests_quantile(random: Random) -> Scaled:
-    tests, rows = int(random.integers(3, 8)), int(random.integers(10, 40))
-    bits = random.random((tests, rows)) < random.random((tests, 1))
+    bits = drawn_bits(random, (3, 8), (10, 40))
+    tests, rows = bits.shape
     targets, weight, depth = (
         random.integers(-20, 20, (rows, 1)),
         random.integers(0, 4, rows),
@@ -139,8 +150,8 @@ def of_tests_quantile(random: Random) -> Scaled:
 
 
 def all_trees(random: Random) -> Scaled:
-    tests, rows = int(random.integers(3, 6)), int(random.integers(10, 40))
-    bits = random.random((tests, rows)) < random.random((tests, 1))
+    bits = drawn_bits(random, (3, 6), (10, 40))
+    tests, rows = bits.shape
     cost, depth = random.integers(0, 9, (rows, 2)), int(random.integers(1, 4))
 
     def solve(scale: int) -> Value:
@@ -160,38 +171,27 @@ def scaled_limits(limits: list[Any], scale: int) -> list[Any]:
     return [None if limit is None else limit * scale for limit in limits]
 
 
-def of_tests_coupled(random: Random) -> Scaled:
-    tests, rows, sums = int(random.integers(2, 7)), int(random.integers(10, 40)), int(random.integers(1, 3))
-    bits = random.random((tests, rows)) < random.random((tests, 1))
-    values = random.integers(-2, 7, (1 + sums, rows, int(random.integers(2, 4))))
+def coupled(random: Random, made: type[Coupled | CoupledNumeric], data: Any) -> Scaled:
+    """One or two sums with limits over these tests or columns."""
+    sums = int(random.integers(1, 3))
+    values = random.integers(-2, 7, (1 + sums, data.shape[1], int(random.integers(2, 4))))
     low, high = coupled_limits(random, sums, values)
     depth, price = int(random.integers(1, 4)), int(random.integers(0, 3))
 
     def solve(scale: int) -> Value:
-        solver = Coupled(bits, times(values, scale))
-        found = solver.solve(
-            scaled_limits(low, scale), scaled_limits(high, scale), depth=depth, leaf_price=price * scale
-        )
+        limits = scaled_limits(low, scale), scaled_limits(high, scale)
+        found = made(data, times(values, scale)).solve(*limits, depth=depth, leaf_price=price * scale)
         return found.status, found.value
 
     return solve
+
+
+def of_tests_coupled(random: Random) -> Scaled:
+    return coupled(random, Coupled, drawn_bits(random, (2, 7), (10, 40)))
 
 
 def of_numbers_coupled(random: Random) -> Scaled:
-    columns, rows, sums = int(random.integers(1, 4)), int(random.integers(10, 30)), int(random.integers(1, 3))
-    codes = random.integers(0, 8, (columns, rows)).astype(np.int32)
-    values = random.integers(-2, 7, (1 + sums, rows, int(random.integers(2, 4))))
-    low, high = coupled_limits(random, sums, values)
-    depth, price = int(random.integers(1, 4)), int(random.integers(0, 3))
-
-    def solve(scale: int) -> Value:
-        solver = CoupledNumeric(codes, times(values, scale))
-        found = solver.solve(
-            scaled_limits(low, scale), scaled_limits(high, scale), depth=depth, leaf_price=price * scale
-        )
-        return found.status, found.value
-
-    return solve
+    return coupled(random, CoupledNumeric, drawn_codes(random, (10, 30), 8))
 
 
 KINDS: dict[str, Callable[[Random], Scaled]] = {

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from random import Random
+from typing import Any
 
 import numpy as np
 
-from treeml.native.numeric import FlatThresholdTree, NumericSolver
+from treeml.native.numeric import FlatThresholdTree, NumericSolver, Outcome
 
 LeafCost = Callable[[tuple[int, ...]], Fraction]
 
@@ -184,3 +185,20 @@ def random_case(random: Random, rows: int = 12, columns: int = 3, depth: int = 3
         fees=tuple(fee[group] for group in groups) if random.random() < 0.3 else (),
         groups=groups,
     )
+
+
+def deep_case(random: Random, **changes: Any) -> Case:
+    """Every goal and every limit, unless changed, at depth four or five."""
+    return replace(random_case(random, rows=13, columns=3), depth=random.choice((4, 4, 5)), **changes)
+
+
+def assert_best(case: Case, solver: NumericSolver, outcome: Outcome) -> None:
+    """The outcome is what brute force says: the best tree with its value as the bound, or that there is none."""
+    wanted = best(case)
+    if wanted is None:
+        assert outcome.status == "infeasible"
+        return
+    assert outcome.status == "optimal"
+    assert outcome.tree is not None
+    assert abs(outcome.bound - wanted * solver.unit) <= solver.slack
+    assert abs(value_of(case, outcome.tree) - wanted) * solver.unit <= solver.slack

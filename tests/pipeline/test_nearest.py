@@ -19,7 +19,7 @@ from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.infeasibility import _simplest
 from treeml.backends.planning.plan import Plan
 from treeml.cli.main import treeml
-from treeml.testing.truth import View
+from treeml.testing.truth import AllTrees
 from treeml.testing.worlds import CLASSES, Required, Wanted, Weighted, World, WorldColumn, WorldMeasure
 
 RANDOM = Random(4)
@@ -69,7 +69,7 @@ CASES = [(required, (SHALLOW,)) for required in ASKED] + [(required, (SHALLOW, o
 
 def by_looking(required: Required, others: tuple[Required, ...]) -> list[Fraction]:
     """The values at which the requirement can be met, nearest to its limit first."""
-    view = View(replace(WORLD, requirements=others))
+    view = AllTrees(replace(WORLD, requirements=others))
     limit = Fraction(required.limit)
     values = {
         view.total(required.what, tree, predicted)

@@ -14,7 +14,8 @@ from random import Random
 
 from treeml.testing.planted import PlantedRows, planted_rows
 from treeml.testing.random_worlds import DEPTH, GOALS, REQUIREMENTS, asking, decimal
-from treeml.testing.truth import Grown, Place, TooMany, View
+from treeml.testing.truth import AllTrees
+from treeml.testing.world_view import Grown, Place, TooMany, View
 from treeml.testing.worlds import CLASSES, NUMBERS, Required, Weighted, World, WorldColumn
 
 KERNELS = ("native(kernel = numeric)", "native(kernel = binary)", "native(threads = 2)")
@@ -43,7 +44,7 @@ def _asked(random: Random) -> World:
     chosen = random.sample([each for each in kinds if each not in COSTLY], random.choice((0, 1, 2)))
     chosen.append(random.choice([each for each in kinds if each in LIMITED]))
     world = asking(random, _rows_of(random, task, rows), task, goal, chosen[-1])
-    view = View(replace(world, requirements=()))
+    view = AllTrees(replace(world, requirements=()))
     tree = _grown(view, rows)
     predicted = tuple(_label(random, view, place) for place in tree)
     kept = [Required(Weighted(DEPTH), "<=", str(rows.depth))]
@@ -109,7 +110,7 @@ def _label(random: Random, view: View, place: Place) -> str:
 
 
 def _exactly(
-    random: Random, view: View, task: str, kind: str, tree: Grown, predicted: tuple[str, ...]
+    random: Random, view: AllTrees, task: str, kind: str, tree: Grown, predicted: tuple[str, ...]
 ) -> Required | None:
     """The requirement with the value of the tree as its limit; None if that is not defined or cannot be written."""
     senses, parts = REQUIREMENTS[task][kind]
