@@ -22,6 +22,7 @@ from treeml.problem.terms import Depth, Leaves, Sum
 from treeml.problem.tree import Node
 
 WORDS = {Depth: "depth", Leaves: "leaves"}
+SECONDS_FOR_A_TREE = 0.5  # that a first greedy tree has, also when the time is up: a late tree is better than none
 
 
 def deepen(inner: Solve) -> Solve:
@@ -212,5 +213,5 @@ def _first_tree(problem: Problem, start: Node | None, deadline: Deadline) -> Nod
 
     if start is not None and meets_all(problem, start):
         return start
-    tree = greedy_for_bound(problem, deadline)
+    tree = greedy_for_bound(problem, Deadline(max(deadline.at, monotonic() + SECONDS_FOR_A_TREE)))
     return tree if tree is not None and meets_all(problem, tree) else None
