@@ -15,6 +15,7 @@ from treeml.studies.compare import CANNOT_WRITE, FAILED, Comparison, prepare, ru
 from treeml.studies.comparison.changes import against as changes_against
 from treeml.studies.comparison.changes import refuted, speedups
 from treeml.studies.comparison.contradictions import contradictions
+from treeml.studies.comparison.gap_over_time import TITLE, gaps_over_time
 from treeml.studies.comparison.jobs import Case, split_names
 from treeml.studies.comparison.journal import Journal, read_records
 from treeml.studies.comparison.record import Record
@@ -78,6 +79,9 @@ def compare_specs(
 
 def _text(comparison: Comparison, earlier: Sequence[Record], against: Path | None) -> str:
     parts = [table_text(rows_of(comparison.records))]
+    gaps = gaps_over_time(comparison.records)
+    if gaps:
+        parts.append(f"{TITLE}\n{table_text(gaps)}")
     if against is not None:
         changes = changes_against(comparison.records, earlier)
         shown = [{name: cell for name, cell in change.items() if name != "faster"} for change in changes]

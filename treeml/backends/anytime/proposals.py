@@ -1,7 +1,8 @@
 """Rows of a problem -> tests that are worth trying as their split, the most promising first.
 
 As in CART (Breiman, Friedman, Olshen and Stone, 1984), the score is the Gini index of the goal's costs, or the squared
-error of the targets. Every column proposes its best cut.
+error of the targets. Every column proposes its best cut. A sample of
+very many rows proposes almost the same cuts as all of them, in a fraction of the time.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from treeml.backends.native.goals import NativeObjective
 from treeml.backends.native.inputs import forbidden_features
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
+
+MOST_ROWS = 50_000  # that are sorted; of more rows, a sample is
 
 Rows = NDArray[np.intp]
 Sums = NDArray[np.float64]
@@ -42,6 +45,8 @@ class Splits:
 
     def propose(self, rows: Rows, random: np.random.Generator | None = None, share: float = 1.0) -> list[Proposal]:
         """The best cut of every column; with `random`, of a share of the columns."""
+        if len(rows) > MOST_ROWS:
+            rows = rows[np.sort(np.random.default_rng(len(rows)).integers(0, len(rows), MOST_ROWS))]
         values = self.values[rows]
         found: list[Proposal] = []
         for column in self.ordered:

@@ -35,6 +35,7 @@ FIRST_SECONDS = 0.02  # for the exact search of three or four levels; doubled ea
 MOST_SECONDS = 2.0
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
 CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
+CELLS_TO_COARSEN = 50_000_000  # rows times tests up to which these tests are made: a few tenths of a second
 SECONDS_AHEAD = 0.5
 TESTS_AHEAD = (100, 400)  # tests of which these three levels are made on numbers: few are fast, many see more
 SHARE_OF_EXACT = 0.5  # of the time, at most, for exact searches of three or four levels
@@ -52,11 +53,15 @@ class Anytime:
         is_over: Callable[[], bool],
         seed: int = 0,
         heard: Callable[[], Node | None] | None = None,
+        has_tree: bool = False,
     ) -> None:
-        """`heard`: the best tree of an exact search of the whole problem that runs at the same time."""
+        """`heard`: the best tree of an exact search of the whole problem that runs at the same time.
+
+        Without a tree to begin with, the search finds its first one even if that takes longer than the time it has.
+        """
         self.problem, self.offer, self.is_over = problem, offer, is_over
         self.heard: Callable[[], Node | None] = heard or (lambda: None)
-        self.has_company = heard is not None
+        self.has_company, self.has_tree = heard is not None, has_tree
         self.taken: Node | None = None  # the last tree that was heard of and tried
         self.kernel = LocalKernel(problem, seed)
         self.splits = Splits(problem, self.kernel.objective)
@@ -79,7 +84,7 @@ class Anytime:
         """Kernels on few tests and on more, on which several levels are solved to choose the split above them."""
         found: list[tuple[LocalKernel, list[int] | None]] = []
         for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
-            coarse = coarsened(self.problem, most)
+            coarse = coarsened(self.problem, most) if self.problem.rows * most <= CELLS_TO_COARSEN else None
             if coarse is not None:
                 found.append((LocalKernel(coarse[0], self.seed), coarse[1]))
         return found or [(self.kernel, None)]
@@ -285,7 +290,12 @@ class Anytime:
         return below
 
     def build(self, rows: Rows, height: int, leaves: int | None, noise: float) -> GrownBranch | None:
-        """A branch grown greedily, or at random to the degree of `noise`; None if the rows cannot make one."""
+        """A branch grown greedily, or at random to the degree of `noise`; None if the rows cannot make one.
+
+        None, too, if the time is up and there is a tree: one that is not finished is of no use.
+        """
+        if self.ended and (self.has_tree or self.best is not None):
+            return None
         size = len(rows) * max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)
         simple = None
         if height <= EXACT or size <= CELLS:

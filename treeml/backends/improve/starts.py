@@ -56,7 +56,9 @@ class _MoreStarts:
     def replacing(self, limits: Limits) -> Answer:
         """By replacing parts, until the time is up or many starts in a row were in vain."""
         with listening() as is_pressed:
-            search = Anytime(self.problem, self.offer, lambda: self.is_stopped or is_pressed(), limits.seed)
+            search = Anytime(
+                self.problem, self.offer, lambda: self.is_stopped or is_pressed(), limits.seed, has_tree=True
+            )
             search.run(limits.deadline, None if self.most is None else self.most - 1, MOST_IDLE)
             is_stopped = self.is_stopped or is_pressed() or search.kernel.is_interrupted
         if is_stopped:

@@ -22,11 +22,21 @@ IDENTITY = {"spec": "spec", "data": "data", "repeat": "run"}
 
 def rows_of(records: Sequence[Record]) -> list[Row]:
     """One line per record; the spec, the data and the number of the run only if there are several."""
-    headings = _telling(records)
-    rows = [{**_identity(record, headings), **_row(record)} for record in records]
+    headings = telling_names(records)
+    rows = [{**identity(record, headings), **_row(record)} for record in records]
     is_asked = any("certificate" in record for record in records)
     columns = [name for name in COLUMNS if is_asked or name != "certified"]
     return [{name: row.get(name) for name in [*(IDENTITY[each] for each in headings), *columns]} for row in rows]
+
+
+def telling_names(records: Sequence[Record]) -> list[str]:
+    """What tells the records of a table apart, besides the back-end: spec, data, or number of the run."""
+    return [name for name in IDENTITY if len({record.get(name) for record in records}) > 1]
+
+
+def identity(record: Record, names: Sequence[str]) -> Row:
+    """The cells of these names, under their headings."""
+    return {IDENTITY[name]: record.get(name) for name in names}
 
 
 class Show(Protocol):
@@ -43,7 +53,7 @@ def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
     from rich.live import Live
 
     abouts = [job.about for job in jobs]
-    headings = _telling(abouts)
+    headings = telling_names(abouts)
     with Live(console=Console(stderr=True), transient=True, refresh_per_second=4) as live:
 
         def show(records: Sequence[Record], running: Sequence[RunningJob]) -> None:
@@ -53,7 +63,7 @@ def live_table(jobs: Sequence[Job], quiet: bool) -> Iterator[Show]:
             for about in abouts:
                 record, run = done.get(about["key"]), now.get(about["key"])
                 cells = _row(record) if record else _running(run) if run else {"status": "waiting"}
-                rows.append({**_identity(about, headings), "back-end": about["backend"], **cells})
+                rows.append({**identity(about, headings), "back-end": about["backend"], **cells})
             live.update(_rich(rows))
 
         yield show
@@ -123,14 +133,6 @@ def _reason(record: Record) -> str:
     from treeml.solving.report import STOP_WORDS
 
     return "" if record["stop"] == Stop.PROVED.value else STOP_WORDS[Stop(record["stop"])]
-
-
-def _telling(records: Sequence[Record]) -> list[str]:
-    return [name for name in IDENTITY if len({record.get(name) for record in records}) > 1]
-
-
-def _identity(record: Record, names: Sequence[str]) -> Row:
-    return {IDENTITY[name]: record.get(name) for name in names}
 
 
 def _numbers(value: Any) -> str:

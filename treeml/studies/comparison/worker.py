@@ -76,7 +76,10 @@ def keep(job: dict[str, Any], send: Send) -> None:
 
 
 class Watch:
-    """Records when trees are found, by the same clock for all back-ends: from the moment the process is ready."""
+    """Records when trees are found, by the same clock for all back-ends: from the moment the process is ready.
+
+    It is ready when its modules are imported, as the clock of the result begins then, too.
+    """
 
     def __init__(self, send: Send, senses: tuple[str, ...]) -> None:
         self.send, self.senses = send, senses
@@ -88,6 +91,9 @@ class Watch:
         self.trace: list[dict[str, Any]] = []
         self.sent = 0.0
         self.forest_sent = -inf
+
+    def begin(self) -> None:
+        self.begun = monotonic()
 
     def __call__(self, moment: Progress) -> None:
         now = monotonic() - self.begun
@@ -152,7 +158,9 @@ def _solve(job: dict[str, Any], watch: Watch) -> Result:
         if job.get("fold") is not None:
             from treeml.studies.comparison.fold import solve_fold
 
+            watch.begin()
             return solve_fold(_model(job), data, job["fold"], job["options"], watch)
+        watch.begin()
         return solve(_model(job), data, job["y"], job["options"], watch)
 
 
