@@ -98,7 +98,7 @@ def of_numbers_quantile(random: Random) -> Scaled:
 
 def of_tests_labels(random: Random) -> Scaled:
     bits = drawn_bits(random, (3, 9), (20, 70))
-    tests, rows = bits.shape
+    rows = bits.shape[1]
     classes = int(random.integers(2, 5))
     labels, weight = random.integers(0, classes, rows), random.integers(0, 8, rows)
     shape: dict[str, Any] = {"depth": int(random.integers(1, 5)), "support": int(random.integers(1, 4))}
@@ -135,7 +135,7 @@ def of_tests_costs(random: Random) -> Scaled:
 
 def of_tests_quantile(random: Random) -> Scaled:
     bits = drawn_bits(random, (3, 8), (10, 40))
-    tests, rows = bits.shape
+    rows = bits.shape[1]
     targets, weight, depth = (
         random.integers(-20, 20, (rows, 1)),
         random.integers(0, 4, rows),
@@ -151,7 +151,7 @@ def of_tests_quantile(random: Random) -> Scaled:
 
 def all_trees(random: Random) -> Scaled:
     bits = drawn_bits(random, (3, 6), (10, 40))
-    tests, rows = bits.shape
+    rows = bits.shape[1]
     cost, depth = random.integers(0, 9, (rows, 2)), int(random.integers(1, 4))
 
     def solve(scale: int) -> Value:

@@ -216,7 +216,7 @@ def solved_by_cpsat(seconds: float | None, stop: bool) -> tuple[str, SolverOutco
                 self.stop_search()
 
     status = solver.solve(model, Stops())
-    return solver.status_name(status), cpsat._outcome(solver, model, status, variables, [])
+    return solver.status_name(status), cpsat._outcome(solver, model, status, variables, [], cpsat._float_error(model))
 
 
 def test_cpsat_that_ends_before_it_begins_has_no_bound() -> None:

@@ -115,11 +115,15 @@ def wrong(problem: Problem, solver: Contender, way: Way, truth: Answer | None = 
             return _wrong_conflict(problem, solver.backend, limits)
         answer = run(planned, limits, *_beside(problem, way))
     except SpecError as error:
-        return "; ".join(f"{mistake.title}: {' '.join(mistake.notes)}" for mistake in error.diagnostics)
+        return _told(error)
     if way.name in STOPPED and answer.status is Status.UNKNOWN:
         answer = replace(answer, notes=(*answer.notes, "stopped"))
     is_open = answer.status not in (Status.OPTIMAL, Status.INFEASIBLE) and way.name not in STOPPED
     return differs(answer, known, solver.backend) or (UNFINISHED if truth and is_open else None)
+
+
+def _told(error: SpecError) -> str:
+    return "; ".join(f"{mistake.title}: {' '.join(mistake.notes)}" for mistake in error.diagnostics)
 
 
 def _beside(problem: Problem, way: Way) -> tuple[Any, Any]:
@@ -185,7 +189,10 @@ def _refutations(seed: int, solvers: Sequence[Contender], tally: Counter[str]) -
         planned = plan(problem, solver.backend, limits.options)
         tally[f"planted, {solver.name} {'taken' if isinstance(planned, Plan) else 'refused'}"] += 1
         if isinstance(planned, Plan):
-            found = refuted(problem, tree, run(planned, limits))
+            try:
+                found = refuted(problem, tree, run(planned, limits))
+            except SpecError as error:
+                found = _told(error)
             if found is not None:
                 yield Disagreement(seed, solver.backend.name, f"{solver.name}, planted: {found}", problem)
 

@@ -100,11 +100,12 @@ def run_model(
     stopped: list[str] = []
     # Without an objective the bound fields exist but mean nothing.
     has_goal = bool(model.has_objective())
-    listener = _listener(cp_model, variables, on_incumbent, stopped, has_goal)
+    error = _float_error(model)
+    listener = _listener(cp_model, variables, on_incumbent, stopped, has_goal, error)
     if on_incumbent is not None:
 
         def told(bound: float) -> None:
-            known = callback_bound(NAME, "bound_callback", _whole_bound(bound) if has_goal else None)
+            known = callback_bound(NAME, "bound_callback", _whole_bound(bound, error) if has_goal else None)
             if not stopped and on_incumbent(None, known) is False:
                 stopped.append("asked")
                 solver.stop_search()
@@ -115,11 +116,16 @@ def run_model(
     stopped += run_in_thread(lambda: statuses.append(solver.solve(model, listener)), solver.stop_search, run_limits)
     if LEFT in stopped:
         return SolverOutcome(cut_short(stopped), raw="left in a step that CP-SAT does not leave")
-    return _outcome(solver, model, statuses[0], variables, stopped)
+    return _outcome(solver, model, statuses[0], variables, stopped, error)
 
 
 def _listener(
-    cp_model: Any, variables: list[Any], on_incumbent: OnIncumbent | None, stopped: list[str], has_goal: bool
+    cp_model: Any,
+    variables: list[Any],
+    on_incumbent: OnIncumbent | None,
+    stopped: list[str],
+    has_goal: bool,
+    error: float,
 ) -> Any:
     if on_incumbent is None:
         return None
@@ -130,7 +136,7 @@ def _listener(
             if stopped:
                 return
             values = np.array([self.value(variable) for variable in variables], np.int64)
-            least = _whole_bound(self.best_objective_bound) if has_goal else None
+            least = _whole_bound(self.best_objective_bound, error) if has_goal else None
             known = callback_bound(NAME, "solution_callback", least)
             if told(values, known) is False:
                 stopped.append("asked")
@@ -139,14 +145,33 @@ def _listener(
     return CpSatListener()
 
 
-def _whole_bound(bound: float) -> int | None:
+def _float_error(model: Any) -> float:
+    """By how much a value of the goal that CP-SAT reports as a float may be wrong.
+
+    Presolve moves fixed parts of the goal into an offset and divides the rest by a common factor; both are floats. So a
+    small value may be the rounded difference of large ones, and only the size of the terms bounds its error.
+    """
+    if not model.has_objective():
+        return 0.0
+    proto = model.proto
+    goal, columns = proto.objective, proto.variables
+    size = float(abs(goal.offset))
+    for factor, place in zip(goal.coeffs, goal.vars, strict=True):
+        column = columns[place if place >= 0 else -place - 1]
+        size += abs(factor) * max(map(abs, column.domain))
+    return 1e-6 + size * 2.0**-48
+
+
+def _whole_bound(bound: float, error: float) -> int | None:
     """An integer bound that CP-SAT reports as a float, lowered by the possible rounding error."""
     if not isfinite(bound) or abs(bound) > FREE:
         return None
-    return ceil(bound - 1e-6 - abs(bound) * 2.0**-50)
+    return ceil(bound - error)
 
 
-def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str]) -> SolverOutcome:
+def _outcome(
+    solver: Any, model: Any, status: Any, variables: list[Any], stopped: list[str], error: float
+) -> SolverOutcome:
     response = solver.response_proto
     # Accessing the objective of a model without one would create it.
     goal = model.proto.objective if model.has_objective() else None
@@ -156,10 +181,10 @@ def _outcome(solver: Any, model: Any, status: Any, variables: list[Any], stopped
         return np.array([solver.value(variable) for variable in variables], np.int64)
 
     def bound() -> int | None:
-        told = _whole_bound(solver.best_objective_bound)
+        told = _whole_bound(solver.best_objective_bound, error)
         exact = int(response.inner_objective_lower_bound) + offset
-        # Beyond 2**50 the float has lost its last digits; the integer has not.
-        return exact if told is not None and 0 <= exact - told <= abs(exact) * 2.0**-48 else told
+        # The float has lost its last digits if terms of the goal are large; the integer has not.
+        return exact if told is not None and 0 <= exact - told <= 1 + 2 * error else told
 
     def value_of(_: Whole) -> int:
         assert goal is not None
