@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -121,11 +123,61 @@ def test_dates_are_not_predicted_and_not_exported_as_numbers() -> None:
     tree = tml.parse(TEXT).solve({"opened": DAYS, "late": LATE}).tree
     for form in ("text", "dot", "svg", "json"):
         assert export(tree, form)
-    for form in ("sql", "c", "python", "pmml", "onnx", "rules"):
+    for form in ("c", "pmml", "onnx"):
         with pytest.raises(SpecError, match="holds dates or times"):
             export(tree, form)
     with pytest.raises(SpecError, match="is not a date such as"):
         tree.predict({"opened": ["soon"]})
+
+
+@pytest.mark.parametrize("kind", ["date", "time"])
+@pytest.mark.parametrize("missing", ["", ", missing median", ", missing separate"])
+def test_programs_compare_calendar_values(kind: str, missing: str) -> None:
+    known: list[Any] = DAYS if kind == "date" else MOMENTS
+    opened = [None, *known[1:]] if missing else known
+    tree = tml.parse(TEXT + f"column opened : {kind}{missing}").solve({"opened": opened, "late": LATE}).tree
+    cut = tree.root.test.values[0]
+    step = dt.timedelta(days=1) if kind == "date" else dt.timedelta(microseconds=1)
+    values = [*opened, cut, cut + step, cut - step]
+    expected = tree.predict({"opened": values}).tolist()
+    module: dict[str, Any] = {}
+    exec(str(export(tree, "python")), module)
+    assert [module["predict"]({"opened": value}) for value in values] == expected
+    texts = [None if value is None else value.isoformat() for value in values]
+    assert [module["predict"]({"opened": text}) for text in texts] == expected
+    stored = [None if value is None else value.isoformat(*" "[: kind == "time"]) for value in values]
+    assert in_sqlite(str(export(tree, "sql")), stored) == expected
+    assert f'"opened" <= "{cut}"' in str(export(tree, "rules"))
+
+
+def test_a_time_counts_as_its_day_in_programs_too() -> None:
+    tree = tml.parse(TEXT).solve({"opened": DAYS, "late": LATE}).tree
+    cut = tree.root.test.values[0]
+    noon = dt.datetime(cut.year, cut.month, cut.day, 12, tzinfo=dt.UTC)
+    module: dict[str, Any] = {}
+    exec(str(export(tree, "python")), module)
+    moments = [noon, noon.replace(tzinfo=None), np.datetime64(cut, "ns"), noon + dt.timedelta(days=1)]
+    assert [module["predict"]({"opened": moment}) for moment in moments] == ["no", "no", "no", "yes"]
+    assert in_sqlite(str(export(tree, "sql")), [f"{cut} 12:00:00", f"{cut + dt.timedelta(days=1)}"]) == ["no", "yes"]
+
+
+def test_a_forest_over_dates_votes_in_programs() -> None:
+    text = "predict late maximize margin require depth <= 1 ensemble up to 3 trees by lpboost(penalty = 0.1)"
+    size = [number % 7 for number in range(40)]
+    forest = tml.parse(text).solve({"opened": DAYS, "size": size, "late": LATE}).forest
+    rows = [{"opened": day, "size": each} for day, each in zip(DAYS, size, strict=True)]
+    module: dict[str, Any] = {}
+    exec(str(export(forest, "python")), module)
+    assert [module["predict"](row) for row in rows] == forest.predict(rows).tolist()
+    with pytest.raises(SpecError, match="holds dates or times"):
+        export(forest, "c")
+
+
+def in_sqlite(expression: str, opened: list[str | None]) -> list[str]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE rows (opened TEXT)")
+        database.executemany("INSERT INTO rows VALUES (?)", [(value,) for value in opened])
+        return [found for (found,) in database.execute(f"SELECT {expression} FROM rows ORDER BY rowid")]
 
 
 def test_a_wrong_file_is_refused() -> None:

@@ -148,7 +148,10 @@ def test_text_and_python_say_the_same() -> None:
         ("predict months observed died minimize survival_loss features died", "observed"),
         ("predict months observed x3 minimize survival_loss", "does not say whether the end was observed"),
         ("predict below observed died minimize survival_loss", "go below 0"),
-        ("predict months minimize squared_loss report concordance", "needs times of survival"),
+        (
+            "predict months minimize squared_loss report concordance",
+            "`concordance` needs to know which rows were observed",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(text: str, said: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data import spec_checks
-from treeml.data.classes import are_classes, classes_of
+from treeml.data.classes import are_classes, classes_of, numbered_as
 from treeml.data.hazards import hazards
 from treeml.data.linear import LinearColumns
 from treeml.data.mentions import Mention, mentions, uses
@@ -36,8 +36,12 @@ _KEPT = 10**9  # rounding must leave every weight and cost at least this many un
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
-def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
-    """Join a spec with its data; `keep` also stores the original table, so that folds of its rows can be bound."""
+def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[Any, ...] = ()) -> Dataset:
+    """Join a spec with its data; `keep` also stores the original table, so that folds of its rows can be bound.
+
+    With `known_classes`, those of the training rows, these rows are only measured: they may lack classes, levels and
+    groups that the spec names, and the measures of these are undefined.
+    """
     given = table if keep else None
     if table.again is not None:
         table = replace(table, again=None)  # it may hold the content of a file
@@ -52,7 +56,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
     if target is not None:
         mistakes += spec_checks.wrong_task(spec, table, target, as_classes, roles.uses)
         if as_classes:
-            classes, actual = classes_of(target)
+            classes, actual = numbered_as(known_classes, *classes_of(target))
             if len(classes) == 1:
                 notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
     mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
@@ -103,7 +107,8 @@ def bind(spec: Spec, table: Table, *, keep: bool = False) -> Dataset:
         given_weight=None if weights.given is None else (_of_all(weights.given[0], table), weights.given[1]),
         count=None if table.merged is None else table.merged.count,
     )
-    mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
+    if not known_classes:
+        mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
         raise DataError(_in_order(mistakes))
     if spec.linear is not None:

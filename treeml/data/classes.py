@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.data.table import Column
+from treeml.data.table import Column, label_text
 from treeml.lang.spec import Spec
 
 MOST_CLASSES = 20  # distinct whole numbers that are still taken for classes
@@ -54,3 +54,19 @@ def classes_of(target: Column) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
     place = np.append(np.cumsum(counts > 0) - 1, -1).astype(np.int32)
     labels = [level for level, count in zip(target.levels, counts, strict=True) if count]
     return tuple(labels), place[target.values]
+
+
+def numbered_as(
+    known: tuple[Any, ...], classes: tuple[Any, ...], actual: NDArray[np.int32]
+) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
+    """The same rows with the numbers of the known classes; classes that are not known come after them.
+
+    Labels are compared as text: `1` may be a number in one file, and a level in another one.
+    """
+    if not known:
+        return classes, actual
+    position = {label_text(label): number for number, label in enumerate(known)}
+    others = tuple(label for label in classes if label_text(label) not in position)
+    position |= {label_text(label): len(known) + number for number, label in enumerate(others)}
+    places = np.array([*(position[label_text(label)] for label in classes), -1], dtype=np.int32)
+    return (*known, *others), places[actual]

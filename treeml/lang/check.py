@@ -137,8 +137,9 @@ def _examine(
     ]
     columns = columns_of(everything, scope)
     requests = requests_of(everything, scope)
-    report_tasks(everything, goals, requirements, has_target or not complete, findings)
-    report_leaf_models(columns.fields["linear"], uses_of(goals, requirements), everything, findings)
+    asked, reported = uses_of(goals, requirements), requests.fields.get("reported", ())
+    report_tasks(everything, goals, (*asked, *reported), has_target or not complete, findings)
+    report_leaf_models(columns.fields["linear"], asked, everything, findings)
     report_contradictions(requirements, columns.banned, findings)
     if complete:
         _report_missing(everything, findings)

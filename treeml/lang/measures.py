@@ -326,11 +326,11 @@ BUILT_IN: Mapping[str, Measure] = {
         ),
         _reported(
             "brier",
-            "mean squared error of the surviving shares of the leaves over time, weighted for censored rows",
-            "numbers",
+            "mean squared error of the shares in the leaves: of classes, or of survivors over time",
+            "any",
             "value",
             "survival",
-            "optimize `survival_loss`",
+            "optimize `survival_loss`; for classes, the trees with the least `gini` are those with the least `brier`",
         ),
         _loss(
             "quantile_loss",

@@ -149,7 +149,7 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     if rules is None and statement == "ensemble" and call.name in installed(CRITERIA):
         return _criterion(call, scope)
     if rules is None:
-        near = family.foreign.get(call.name.lower()) or suggest(call.name, family.methods)
+        near = nearest_method(statement, call.name)
         scope.findings.error(
             "N207",
             f"no {family.noun} is called `{call.name}`",
@@ -160,6 +160,12 @@ def method(statement: str, node: Call | Name, scope: Scope) -> Method | None:
     _refuse_given(call, scope)
     options = _options(call, rules, scope)
     return None if options is None else Method(call.name, options, call.span)
+
+
+def nearest_method(statement: str, name: str) -> str | None:
+    """The method of the statement that has this name or was probably meant by it."""
+    family = FAMILIES[statement]
+    return name if name in family.methods else family.foreign.get(name.lower()) or suggest(name, family.methods)
 
 
 def _criterion(call: Call, scope: Scope) -> Method | None:

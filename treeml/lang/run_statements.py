@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from treeml.lang.expressions import Scope, constant, measure_use
+from treeml.lang.expressions import Scope, constant, measure_use, unknown_measure
 from treeml.lang.measures import MEASURES
-from treeml.lang.methods import MethodRule, as_call, backend, checked, method
+from treeml.lang.methods import MethodRule, as_call, backend, checked, method, nearest_method
 from treeml.lang.source import Span
 from treeml.lang.spec import LISTING_STYLES, ListingRequest, Method, Use
 from treeml.lang.suggest import suggest
@@ -182,6 +182,9 @@ def _items(statement: Report, scope: Scope) -> tuple[tuple[Method, ...], tuple[U
             use = measure_use(call, scope)
             if use is not None and measures.setdefault(use, use) is not use:
                 _reported_twice(use.text, measures[use].span, use.span, scope)
+            continue
+        if nearest_method("report", call.name) is None and suggest(call.name, MEASURES) is not None:
+            unknown_measure(call.name, call.name_span or call.span, scope)
             continue
         item = method("report", node, scope)
         if item is not None and items.setdefault(item.name, item) is not item:

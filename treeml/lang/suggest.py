@@ -53,6 +53,12 @@ HABITS: dict[str, str] = {
     "acc": "accuracy",
     "accuracy_score": "accuracy",
     "top_k_accuracy": "accuracy",
+    "f1_micro": "accuracy",
+    "precision_micro": "accuracy",
+    "recall_micro": "accuracy",
+    "recall_weighted": "accuracy",
+    "informedness": "balanced_accuracy",
+    "youden": "balanced_accuracy",
     "hamming_loss": "error_rate",
     "hinge_loss": "errors",
     "precision_score": "precision(...)",
@@ -73,6 +79,7 @@ HABITS: dict[str, str] = {
     "negative_predictive_value": "npv(...)",
     "f1_score": "f1(...)",
     "f_measure": "f1(...)",
+    "fbeta": "f1(...)",
     "f_score": "f1(...)",
     "fscore": "f1(...)",
     "dice": "f1(...)",
@@ -104,10 +111,21 @@ HABITS: dict[str, str] = {
     "mape": "mean_absolute_error",
     "mean_absolute_percentage_error": "mean_absolute_error",
     "explained_variance": "r2",
+    "mean_squared_log_error": "mse",
+    "root_mean_squared_log_error": "rmse",
+    "median_absolute_error": "mean_absolute_error",
+    "medae": "mean_absolute_error",
+    "d2_absolute_error": "mean_absolute_error",
     "roc_auc": "auc(...)",
-    "roc_auc_score": "auc(...)",
+    "auc_roc": "auc(...)",
     "auroc": "auc(...)",
+    "gini_coefficient": "auc(...)",
     "cross_entropy": "log_loss",
+    "binary_crossentropy": "log_loss",
+    "categorical_crossentropy": "log_loss",
+    "logistic_loss": "log_loss",
+    "mutual_info": "log_loss",
+    "d2_log_loss": "log_loss",
     "deviance": "log_loss",
     "average_precision": "precision(...)",
     "entropy": "log_loss",
@@ -126,14 +144,21 @@ HABITS: dict[str, str] = {
     "cohen_kappa": "kappa",
     "cohen_kappa_score": "kappa",
     "gini_impurity": "gini",
+    "gini_index": "gini",
     "c_index": "concordance",
     "concordance_index": "concordance",
     "concordance_index_censored": "concordance",
     "integrated_brier_score": "brier",
     "brier_score": "brier",
+    "brier_score_loss": "brier",
+    "d2_brier": "brier",
     "partial_likelihood": "survival_loss",
     "hazard_loss": "survival_loss",
     "pinball_loss": "quantile_loss(...)",
+    "mean_pinball_loss": "quantile_loss(...)",
+    "d2_pinball": "quantile_loss(...)",
+    "silhouette": "cluster_loss(...)",
+    "inertia": "cluster_loss(...)",
     "quantile": "quantile_loss(...)",
     "percentile": "quantile_loss(...)",
     # fairness
@@ -167,6 +192,7 @@ HABITS: dict[str, str] = {
     "segments": "leaves",
     "macro_f1": "balanced_accuracy",
     "macro_recall": "balanced_accuracy",
+    "recall_macro": "balanced_accuracy",
     "balanced": "balanced_accuracy",
     "mean_test_cost": "test_cost",
     "average_cost": "mistake_cost",
@@ -248,6 +274,7 @@ HABITS: dict[str, str] = {
 
 
 _SHORT = 9  # letters of a habit whose typing mistakes are not looked for
+_ADDED_BY_SCORERS = ("_score", "_macro", "_micro", "_weighted", "_samples", "_ovr", "_ovo")  # in this order
 _MOST_CANDIDATES = 5000  # that are compared by edit distance: a table may have a million columns
 
 
@@ -261,10 +288,10 @@ def suggest(word: str, candidates: Iterable[str]) -> str | None:
     same = _same_letters(word, known)
     if same is not None:
         return same
-    habit = HABITS.get(word.casefold().replace("-", "_").replace(" ", "_")) or _habit_without_signs(word)
+    habit = HABITS.get(_folded(word)) or _habit_without_signs(word)
     if habit is not None and any(candidate in _words(habit) for candidate in known):
         return habit
-    return _within_typing_mistakes(word, known) or _mistyped_habit(word, known)
+    return _within_typing_mistakes(word, known) or _mistyped_habit(word, known) or _scorer(word, known)
 
 
 def nearest(word: str, candidates: Iterable[str]) -> str | None:
@@ -298,6 +325,16 @@ def _mistyped_habit(word: str, known: list[str]) -> str | None:
     return None if found is None else HABITS[found]
 
 
+def _scorer(word: str, known: list[str]) -> str | None:
+    """A measure with what scikit-learn adds to its name: `neg_log_loss`, `f1_macro`, `explained_variance_score`."""
+    measure = _folded(word).removeprefix("neg_")
+    for added in _ADDED_BY_SCORERS:
+        measure = measure.removesuffix(added)
+    if measure == _folded(word) or not measure:
+        return None
+    return measure if measure in known else suggest(measure, known)
+
+
 def _same_letters(word: str, known: list[str]) -> str | None:
     """The first candidate that differs only in case, spaces and signs: `Max HR` for `max_hr`."""
     letters = _letters(word)
@@ -306,7 +343,7 @@ def _same_letters(word: str, known: list[str]) -> str | None:
 
 def _within_typing_mistakes(word: str, known: list[str]) -> str | None:
     """The candidate within one to three typing mistakes of `word`, depending on its length."""
-    folded = word.casefold().replace("-", "_").replace(" ", "_")
+    folded = _folded(word)
     allowed = 1 if len(word) <= 4 else 2 if len(word) <= 9 else 3
     close = [
         (distance, -len(_shared_start(folded, candidate.casefold())), candidate)
@@ -332,6 +369,10 @@ def edit_distance(left: str, right: str, limit: int) -> int:
         if min(row) > limit and (not before or min(before) > limit):
             return limit + 1
     return row[-1]
+
+
+def _folded(word: str) -> str:
+    return word.casefold().replace("-", "_").replace(" ", "_")
 
 
 def _letters(name: str) -> str:

@@ -41,12 +41,14 @@ SURVIVAL_HELP = "minimize `survival_loss`, or remove `observed ...` to predict a
 def report_tasks(
     statements: Sequence[Statement],
     goals: Sequence[CheckedGoal],
-    requirements: Sequence[Requirement],
+    uses: Sequence[Use],
     has_target: bool,
     findings: Findings,
 ) -> None:
-    """`has_target`: the target comes with the data, so that no `predict` is needed."""
-    uses = uses_of(goals, requirements)
+    """`uses`: the measures of goals and requirements, then those reported.
+
+    `has_target`: the target comes with the data, so that no `predict` is needed.
+    """
     predict = next((statement for statement in statements if isinstance(statement, Predict)), None)
     rules = {
         column.text: statement
@@ -62,7 +64,7 @@ def report_tasks(
         _report_no_target(by_task, statements, findings)
     if predict is not None:
         _report_cluster(predict, by_task, findings)
-    _report_survival(predict, uses, statements, findings)
+    _report_survival(predict, uses, statements, mixed, findings)
     if predict is not None and not mixed:
         _report_target(predict, by_task, rules, findings)
     ensemble = next((statement for statement in statements if isinstance(statement, Ensemble)), None)
@@ -182,21 +184,24 @@ def _report_target(
 
 
 def _report_survival(
-    predict: Predict | None, uses: Sequence[Use], statements: Sequence[Statement], findings: Findings
+    predict: Predict | None, uses: Sequence[Use], statements: Sequence[Statement], mixed: bool, findings: Findings
 ) -> None:
     """Measures of survival need to know which ends were observed, and others would take a censored time for a death."""
     about_numbers = [use for use in uses if MEASURES[use.measure].task in ("numbers", "classes", "clusters")]
     survival = next((use for use in about_numbers if MEASURES[use.measure].group == "survival"), None)
     other = next((use for use in about_numbers if MEASURES[use.measure].group != "survival"), None)
     observed = None if predict is None else predict.observed
-    if survival is not None and observed is None:
+    # `brier` is a measure of survival or of classes: what else is measured decides.
+    is_about_classes = not about_numbers or any(MEASURES[use.measure].task == "classes" for use in about_numbers)
+    either = None if is_about_classes else next((use for use in uses if use.measure == "brier"), None)
+    if observed is None and (lone := survival or either) is not None:
         findings.error(
             "T301",
-            f"`{survival.text}` needs to know which rows were observed to the end",
-            (survival.span, "treats a death and a lost trace differently"),
+            f"`{lone.text}` needs to know which rows were observed to the end",
+            (lone.span, "treats a death and a lost trace differently"),
             help="name that column, too: `predict months observed died`",
         )
-    if other is not None and (observed is not None or survival is not None):
+    if other is not None and not mixed and (observed is not None or survival is not None):
         spans = [(other.span, counts(other))]
         spans += [(observed.span, "says that some rows were not observed to the end")] if observed is not None else []
         findings.error("T315", f"`{other.text}` does not go with times of survival", *spans, help=SURVIVAL_HELP)

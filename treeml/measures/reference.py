@@ -67,7 +67,11 @@ hundred rows and tests are proved in a second or two; without a limit on depth, 
 
 All three are sums over the leaves, so that `native` and `oracle` minimize them with proof, alone or with a price on
 leaves or tests. Logarithms are rounded, so a proof states a tolerance. On the rows of another file, `log_loss` and
-`gini` use the shares that the leaves had in training; `description_length` is that of these rows.""",
+`gini` use the shares that the leaves had in training; `description_length` is that of these rows.
+
+`brier` can be reported for classes, too: the mean squared distance of these shares to the class of a row, and half of
+it for two classes, as in scikit-learn. `log_loss` takes no share for less than 2.2e-16, which is scikit-learn's limit.
+If the rows of another file lack a class, measures that need it have no value there.""",
     "rates": """\
 A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with a value: `sex = "F"`, `age >= 40`. A row
 where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,
@@ -134,7 +138,7 @@ take it, alone or with a price on leaves or tests; weights of rows are refused. 
 minimize leaves` breaks ties of rounded values, or within the tolerance.
 
 `concordance` is Harrell's index; pairs with equal hazards count half. `brier` is the integrated score of Graf and
-others (1999) over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,
+others (1999), over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,
 which pictures of the tree show, too; both are those of scikit-survival. On the rows of another file, the baseline
 hazard and the share of rows not lost from sight are those of these rows.""",
     "leaves": """\

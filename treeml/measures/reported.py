@@ -23,7 +23,7 @@ from treeml.lang.spec import Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate
 from treeml.problem.constants import exact_squares, exact_sum
 
-LEAST_SHARE = 1e-15  # of a class in a leaf, for logarithms, as in scikit-learn
+LEAST_SHARE = float(np.finfo(np.float64).eps)  # of a class in a leaf, for logarithms, as in scikit-learn
 _DIGITS = 10**30  # a root is rounded to this many parts
 
 
@@ -37,7 +37,8 @@ def reported_value(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction
     mean, total = _mean_loss(loss.kind, loss.level, dataset, outcome), _total(dataset)
     if use.measure == "r2":
         around = _mean_square_around_mean(dataset)
-        return 1 - mean / around if around else Fraction(1)
+        # Without variance, there is nothing to explain: as in scikit-learn, either nothing is left, or all of it.
+        return 1 - mean / around if around else Fraction(int(not mean))
     return mean if MEASURES[use.measure].name in ("mse", "mean_absolute_error") else mean * total
 
 
@@ -107,6 +108,20 @@ def concordance(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | 
 
 
 def brier(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    return _brier_of_classes(dataset, outcome) if dataset.classes else _brier_over_time(use, dataset, outcome)
+
+
+def _brier_of_classes(dataset: Dataset, outcome: TreeOutcome) -> Fraction:
+    """The mean squared distance of the shares in a leaf to the class of a row; of two classes only one is counted."""
+    squares, total = Fraction(0), exact_sum(dataset.weight)
+    for leaf, label, weight in _cells(dataset, outcome):
+        shares = [_share(outcome, leaf, each) for each in outcome.tree.classes]
+        distance = sum((share * share for share in shares), 1 - 2 * _share(outcome, leaf, dataset.classes[label]))
+        squares += weight * distance
+    return squares / total / (2 if len(outcome.tree.classes) == 2 else 1)
+
+
+def _brier_over_time(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     """The integrated score of Graf and others (1999), over the moments of deaths before the last time of all.
 
     At a moment, a row that died before counts the square of its leaf's surviving share, a row that is still there that

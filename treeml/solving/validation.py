@@ -277,6 +277,7 @@ def other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     """The rows of `validate on "file"`, with the classes of the data."""
     from treeml.data.bind import bind
     from treeml.data.read import load
+    from treeml.data.table import label_text
     from treeml.lang.redaction import redacted_data
 
     # Missing values are filled in from the training rows, not with medians of the other rows.
@@ -287,8 +288,9 @@ def other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
     spec = replace(request.spec, columns=columns)
     with redacted_data(spec, None, name):
         path, place = spec.folder / name, spec.spans.get("validate")
-        other = bind(spec, load(path, spec.columns, span=place, limits=request.reading))
-    unknown = [str(label) for label in other.classes if label not in dataset.classes]
+        table = load(path, spec.columns, span=place, limits=request.reading)
+        other = bind(spec, table, known_classes=dataset.classes)
+    unknown = [label_text(label) for label in other.classes[len(dataset.classes) :]]
     if unknown:
         raise DataError(
             Diagnostic(
@@ -298,12 +300,7 @@ def other_file(dataset: Dataset, name: str, request: Request) -> Dataset:
                 helps=("validate on rows with the same classes",),
             )
         )
-    position = {label: number for number, label in enumerate(dataset.classes)}
-    import numpy as np
-
-    codes = np.array([position[label] for label in other.classes], dtype=np.int32)
-    actual = codes[other.actual] if len(other.actual) else other.actual
-    return replace(other, classes=dataset.classes, actual=actual)
+    return other
 
 
 def _inputs(dataset: Dataset, tree: Tree | Forest) -> Inputs:

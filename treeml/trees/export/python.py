@@ -11,9 +11,10 @@ from datetime import date
 from fractions import Fraction
 from typing import Any
 
+from treeml.data.dates import CALENDAR
 from treeml.data.table import label_text
 from treeml.trees.export.contract import Export
-from treeml.trees.export.questions import ExportQuestion, asked, level_texts, required, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, filled, level_texts, required, threshold
 from treeml.trees.export.votes import all_columns, class_number, whole_weights
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import Field, Node, TreeLeaf
@@ -38,6 +39,26 @@ def _text(value):
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     return str(value)
+'''
+
+CALENDAR_HELPERS = '''
+
+def _time(value):
+    """A date, a time, or the ISO text of one, as a time; one with a zone as the same moment in UTC."""
+    if value is None or value != value or value == "":
+        return None
+    if isinstance(value, str):
+        value = datetime.datetime.fromisoformat(value.strip())
+    elif hasattr(value, "astype"):
+        value = value.astype("datetime64[us]").item()
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    return value if value.tzinfo is None else value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+
+
+def _date(value):
+    time = _time(value)
+    return None if time is None else time.date()
 '''
 
 
@@ -91,12 +112,17 @@ def _numbered(forest: Forest, tree: Tree) -> Tree:
 def opening(tree: Tree, what: str, imported: str) -> str:
     """The docstring of the module, its imports, and the helpers that every tree uses."""
     target = _comment(tree.target or ", ".join(tree.outputs))
-    return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}'.strip("\n")
+    dated = CALENDAR_HELPERS if _has_dates(tree) else ""
+    return f'"""{what} for {target}, written by TreeML."""{imported}{HELPERS}{dated}'.strip("\n")
 
 
 def imports(trees: Sequence[Tree]) -> str:
-    dated = any(isinstance(leaf.prediction, date) for tree in trees for leaf in tree.leaves)
-    return "\n\nimport datetime" if dated else ""
+    predicted = any(isinstance(leaf.prediction, date) for tree in trees for leaf in tree.leaves)
+    return "\n\nimport datetime" if predicted or any(map(_has_dates, trees)) else ""
+
+
+def _has_dates(tree: Tree) -> bool:
+    return any(field.type in CALENDAR for field in tree.fields)
 
 
 class Writer:
@@ -144,10 +170,11 @@ class Writer:
 
 
 def _read(field: Field) -> str:
-    read = f"{'_text' if field.levels else '_number'}(row[{field.name!r}])"
+    kind = "text" if field.levels else field.type if field.type in CALENDAR else "number"
+    read = f"_{kind}(row[{field.name!r}])"
     if field.fill is None:
         return read
-    fill = repr(label_text(field.fill)) if field.levels else repr(threshold(field.fill))
+    fill = repr(label_text(field.fill)) if field.levels else _cut(filled(field))
     return f"{fill} if {read} is None else {read}"
 
 
@@ -155,7 +182,7 @@ def _condition(question: ExportQuestion, name: str) -> str:
     if question.kind == "missing":
         return f"{name} is None"
     if question.kind == "at most":
-        condition = f"{name} <= {threshold(question.values[0])!r}"
+        condition = f"{name} <= {_cut(question.values[0])}"
     elif question.field.levels:
         condition = f"{name} in {level_texts(question.field, question.values)!r}"
     else:
@@ -163,6 +190,10 @@ def _condition(question: ExportQuestion, name: str) -> str:
     if not (question.field.missing and question.field.fill is None):
         return condition
     return f"{name} is None or {condition}" if question.missing_yes else f"{name} is not None and {condition}"
+
+
+def _cut(value: Any) -> str:
+    return repr(value if isinstance(value, date) else threshold(value))
 
 
 def label(value: Any) -> str:

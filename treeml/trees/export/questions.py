@@ -7,9 +7,12 @@ and 1 or as false and true.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date, datetime
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
+from treeml.data.dates import CALENDAR, calendar_value
 from treeml.data.table import label_text
 from treeml.trees.nodes import Field, TreeTest
 from treeml.trees.tree import Tree
@@ -63,6 +66,21 @@ def threshold(value: Any) -> int | float:
     if abs(exact) >= BEYOND and not isinstance(value, float):
         return exact.numerator // exact.denominator
     return float(value)
+
+
+def calendar_text(value: date) -> str:
+    """A date or a time as tables hold it: `2023-05-14`, `2023-05-14 12:30:00`."""
+    return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+
+
+def filled(field: Field) -> Any:
+    """What replaces missing values: a date or a time where the column holds these.
+
+    A median between two days is taken for the later one: no test, which asks for whole days, tells them apart.
+    """
+    if field.fill is None or field.type not in CALENDAR:
+        return field.fill
+    return calendar_value(ceil(field.fill), field.type)
 
 
 def _at_most(field: Field, last: Any) -> tuple[Any, ...]:

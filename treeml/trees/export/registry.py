@@ -38,6 +38,7 @@ BUILT_IN: Mapping[str, str] = {
 
 DRAWINGS = "choose dot, svg, png, pdf or html"
 PICTURES = ("text", "dot", "svg", "json", "png", "pdf", "html")  # hold whatever a tree holds
+DATED = ("python", "sql", "rules")  # compare dates and times, too
 
 
 def export(
@@ -68,12 +69,8 @@ def export(
                 )
             )
         return found.write_rows(model, ShownRows(row, data, sideways))
+    _refuse_dates(model, form)
     if isinstance(model, Tree):
-        dated = next((field.name for field in model.fields if field.type in CALENDAR), None)
-        if form not in PICTURES and dated is not None:
-            title = f"the form `{form}` compares numbers and labels, and `{dated}` holds dates or times"
-            helps = ("`json`, `text`, `dot` and `svg` hold them",)
-            raise DataError(Diagnostic("D492", title, place=form, helps=helps))
         if form not in PICTURES and any(leaf.slopes for leaf in model.leaves):
             raise DataError(
                 Diagnostic(
@@ -94,6 +91,15 @@ def export(
             )
         )
     return found.write_forest(model)
+
+
+def _refuse_dates(model: Tree | Forest, form: str) -> None:
+    trees = (model,) if isinstance(model, Tree) else model.trees
+    dated = next((field.name for tree in trees for field in tree.fields if field.type in CALENDAR), None)
+    if dated is not None and form not in PICTURES and form not in DATED:
+        title = f"the form `{form}` compares numbers and labels, and `{dated}` holds dates or times"
+        helps = ("`python`, `sql`, `rules`, `json`, `text`, `dot` and `svg` hold them",)
+        raise DataError(Diagnostic("D492", title, place=form, helps=helps))
 
 
 def names() -> tuple[str, ...]:

@@ -6,13 +6,14 @@ exactly the predictions of the tree. Exactly one rule holds for every row.
 
 from __future__ import annotations
 
+from datetime import date
 from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import readable_json
 from treeml.trees.export.contract import Export
-from treeml.trees.export.questions import ExportQuestion, asked, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, calendar_text, threshold
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import TreeLeaf, TreeTest, without_other_branches
 from treeml.trees.tree import Tree
@@ -43,9 +44,13 @@ def _condition(question: ExportQuestion, answer: bool) -> str:
     may_miss = question.field.missing and question.field.fill is None
     tail = " or missing" if may_miss and question.missing_yes == answer else ""
     if question.kind == "at most":
-        return f"{name} {'<=' if answer else '>'} {threshold(question.values[0])!r}{tail}"
+        return f"{name} {'<=' if answer else '>'} {_cut(question.values[0])}{tail}"
     values = readable_json([_written(value) for value in question.values])
     return f"{name} {'in' if answer else 'not in'} {values}{tail}"
+
+
+def _cut(value: Any) -> str:
+    return readable_json(calendar_text(value)) if isinstance(value, date) else repr(threshold(value))
 
 
 def _prediction(tree: Tree, leaf: TreeLeaf) -> str:

@@ -1,20 +1,21 @@
 """Tree -> a CASE expression; for clusters a select list with one expression per output.
 
 A missing value is NULL. If it is in a column that had no missing values in training, the prediction is NULL.
+Dates and times are compared with literals in ISO form, which databases convert to the type of the column.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
 from treeml.data.table import label_text
 from treeml.lang.display import shown
 from treeml.trees.export.contract import Export
-from treeml.trees.export.questions import ExportQuestion, asked, required, threshold
+from treeml.trees.export.questions import ExportQuestion, asked, calendar_text, filled, required, threshold
 from treeml.trees.export.votes import EXACT_INTEGERS, all_columns, class_number, whole_weights
 from treeml.trees.forest import Forest
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf
@@ -99,15 +100,22 @@ def _condition(question: ExportQuestion) -> str:
     if question.kind == "missing":
         return f"{_name(field.name)} IS NULL"
     if question.kind == "at most":
-        condition = f"{column} <= {_number(threshold(question.values[0]))}"
+        condition = f"{column} {_at_most(question.values[0])}"
     else:
         condition = f"{column} IN ({', '.join(literal(value) for value in question.values)})"
     return f"({condition} OR {column} IS NULL)" if question.missing_yes else condition
 
 
+def _at_most(value: Any) -> str:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        # A time counts as its day, so that any time of the last day is at most that day.
+        return f"< {literal(value + timedelta(days=1))}"
+    return f"<= {literal(value) if isinstance(value, date) else _number(threshold(value))}"
+
+
 def _column(field: Field) -> str:
     name = _name(field.name)
-    return name if field.fill is None else f"COALESCE({name}, {literal(field.fill)})"
+    return name if field.fill is None else f"COALESCE({name}, {literal(filled(field))})"
 
 
 def _name(name: str) -> str:
@@ -137,8 +145,7 @@ def literal(value: Any) -> str:
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float, Fraction)):
         return _number(value if isinstance(value, int) else float(value))
-    text = value.isoformat(" ") if hasattr(value, "hour") else value.isoformat() if isinstance(value, date) else value
-    return quoted(label_text(text), "'")
+    return quoted(calendar_text(value) if isinstance(value, date) else label_text(value), "'")
 
 
 def _number(value: int | float) -> str:
