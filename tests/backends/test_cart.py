@@ -10,6 +10,7 @@ import pytest
 
 import treeml as tml
 from treeml.backends.contract import NO_LIMITS, Answer, Deadline, Limits, Status, Stop
+from treeml.backends.heuristics import cart, impurity
 from treeml.backends.heuristics.cart import CartBackend, greedy_tree
 from treeml.backends.heuristics.impurity import CRITERIA
 from treeml.backends.planning.plan import Plan, plan
@@ -218,3 +219,26 @@ def test_answers_that_are_not_made_in_time_leave_a_leaf() -> None:
     assert answer.stop is Stop.TIME
     assert isinstance(answer.tree, Leaf)
     assert "bits" not in vars(problem)
+
+
+@pytest.mark.parametrize("kind", ["errors", "squared", "absolute", "quantile"])
+def test_tests_are_scored_a_few_at_a_time_with_the_same_result(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = noisy(60, 9, 3)
+    if kind != "errors":
+        targets = np.random.default_rng(3).integers(-20, 20, (60, 2))
+        loss = Loss(kind, targets, np.arange(60) % 4, level=Fraction(1, 4) if kind == "quantile" else Fraction(1, 2))
+        problem = Problem(
+            problem.features, problem.tests, problem.count, 0, minimize(loss), (bound(Depth(), "<=", 3),), problem.bits
+        )
+    whole = greedy_tree(problem)
+    assert isinstance(whole, Split)
+    monkeypatch.setattr(impurity, "CELLS_AT_ONCE", 150)
+    assert greedy_tree(problem) == whole
+
+
+def test_rows_are_counted_exactly_however_many_they_stand_for() -> None:
+    answers = np.random.default_rng(1).random((5, 40)) < 0.5
+    few = np.arange(40, dtype=np.int64)
+    many = few + 2**55
+    for count in (few, many):
+        assert cart._reached(answers, count).tolist() == [int(count[each].sum()) for each in answers]

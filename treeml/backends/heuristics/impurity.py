@@ -21,6 +21,8 @@ from treeml.problem.terms import Custom, LeafErrors, Loss, Predicted, Purity, Su
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+CELLS_AT_ONCE = 4_000_000  # answers that are made into numbers of 8 bytes at a time
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SplitCounts:
@@ -73,11 +75,23 @@ def worth(
     weights = known.classes[rows]
     total = weights.sum(axis=0)
     sides = np.zeros((max([2, *map(len, fans)]), len(answers) + len(fans), len(total)))
-    sides[0, : len(answers)] = answers @ weights
+    sides[0, : len(answers)] = side_sums(answers, weights)
     sides[1, : len(answers)] = total - sides[0, : len(answers)]
     for number, fan in enumerate(fans, len(answers)):
         sides[: len(fan), number] = fan @ weights
     return CRITERIA[criterion](sides, total), _gini(total)
+
+
+def side_sums(answers: NDArray[np.bool_], amounts: Floats) -> Floats:
+    """Tests x rows, rows x amounts -> the sums over the rows that answer yes, a few tests at a time."""
+    step = _tests_at_once(answers)
+    if len(answers) <= step:
+        return np.asarray(answers @ amounts)
+    return np.concatenate([answers[at : at + step] @ amounts for at in range(0, len(answers), step)])
+
+
+def _tests_at_once(answers: NDArray[np.bool_]) -> int:
+    return max(1, CELLS_AT_ONCE // max(1, int(answers.shape[1])))
 
 
 # Each criterion takes the weight of every class in every side of every split: sides x splits x classes.
@@ -157,14 +171,18 @@ def _loss_worth(
         of_sides = _squared_loss if loss.kind == "squared" else _pinball_loss
         level = float(loss.level) if loss.kind == "quantile" else 0.5
         whole = of_sides(np.ones((1, len(rows)), dtype=bool), target, weight, level)[0]
-        split = of_sides(answers, target, weight, level) + of_sides(~answers, target, weight, level)
+        step = _tests_at_once(answers)
+        blocks = [answers[at : at + step] for at in range(0, len(answers), step)] or [answers]
+        split = np.concatenate(
+            [of_sides(block, target, weight, level) + of_sides(~block, target, weight, level) for block in blocks]
+        )
         gain += whole - np.append(split, [of_sides(fan, target, weight, level).sum() for fan in fans])
         impurity += whole
     return gain, impurity
 
 
 def _squared_loss(side: NDArray[np.bool_], target: Floats, weight: Floats, level: float) -> Floats:
-    total, first, second = (side @ np.stack([weight, weight * target, weight * target**2], axis=1)).T
+    total, first, second = side_sums(side, np.stack([weight, weight * target, weight * target**2], axis=1)).T
     return np.asarray(second - np.divide(first**2, total, out=np.zeros_like(total), where=total > 0))
 
 

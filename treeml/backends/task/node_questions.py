@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,19 +87,18 @@ class NodeQuestions:
 
 def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     """The questions of the problem; `binary` makes every test a question of its own."""
-    keys, native = [], []
+    keys: list[NDArray[Any]] = []
+    native: list[int] = []
     for number, feature in enumerate(problem.features):
         if not binary and feature.kind in ("ordered", "subsets") and _is_complete(problem, number):
             native.append(number)
             assert feature.codes is not None
-            keys.append(feature.codes.astype(np.int64)[None, :])
+            keys.append(feature.codes)
     taken = set(native)
     own = [] if len(taken) == len(problem.features) else _own_tests(problem, taken)
     if own:
-        keys.append(problem.bits[own].astype(np.int64))
-    matrix = np.concatenate(keys, axis=0).T if keys else np.zeros((problem.rows, 1), np.int64)
-    _, first, group = np.unique(matrix, axis=0, return_index=True, return_inverse=True)
-    group = group.ravel()
+        keys += _words(problem.bits[own])
+    first, group = _grouped(keys, problem.rows)
     count = np.zeros(len(first), np.int64)
     np.add.at(count, group, problem.count)
     questions: list[NodeQuestion] = []
@@ -107,13 +106,37 @@ def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
         feature = problem.features[number]
         assert feature.codes is not None
         codes = feature.codes[first]
-        if len(np.unique(codes)) > 1:
+        if len(codes) and codes.min() != codes.max():
             questions.append(NodeQuestion(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
     for test in own:
         yes = problem.bits[test][first]
         if yes.any() and not yes.all():
             questions.append(NodeQuestion(problem.tests[test].feature, "test", test, yes=yes))
     return NodeQuestions(problem, group, len(first), count, tuple(questions))
+
+
+def _grouped(keys: list[NDArray[Any]], rows: int) -> tuple[Whole, Whole]:
+    """Rows with equal keys are a group: the first row of each, in the order of the keys, and the group of every row.
+
+    Sorting by one key after the other is several times as fast on many rows as `numpy.unique` of their vectors.
+    """
+    order = np.lexsort(keys[::-1]) if keys else np.arange(rows)
+    begins = np.zeros(rows, dtype=np.bool_)
+    begins[:1] = True
+    for key in keys:
+        ordered = key[order]
+        begins[1:] |= ordered[1:] != ordered[:-1]
+    group = np.empty(rows, np.int64)
+    group[order] = np.cumsum(begins) - 1
+    return order[begins], group
+
+
+def _words(bits: Bits) -> list[NDArray[np.uint64]]:
+    """Tests x rows -> keys of 64 tests each, which order the rows as the tests do, one after the other."""
+    padded = np.zeros((-(-len(bits) // 64) * 64, bits.shape[1]), np.bool_)
+    padded[: len(bits)] = bits
+    packed = np.ascontiguousarray(np.packbits(padded, axis=0).T)  # rows x bytes; the first test is the highest bit
+    return list(packed.view(">u8").astype(np.uint64).T)
 
 
 def _own_tests(problem: Problem, taken: set[int]) -> list[int]:
