@@ -9,12 +9,14 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
+from treeml.backends.anytime.local_kernel import LocalKernel
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import companion, improving
 from treeml.backends.portfolio.accompany import alone
 from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
 from treeml.backends.portfolio.improving import improve_while
+from treeml.backends.task.greedy_start import greedy_for_bound
 from treeml.problem import answers
 from treeml.problem.evaluate import meets_all
 from treeml.problem.problem import Problem
@@ -108,6 +110,22 @@ def test_goals_without_a_search_of_their_own_are_searched_on_few_tests(
     company.is_enough = lambda: isinstance(company.tree, Split)
     improve_while(company)
     assert isinstance(company.tree, Split)
+
+
+def test_a_greedy_start_does_not_make_too_many_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of("predict y minimize depth require accuracy >= 95%")
+    assert isinstance(greedy_for_bound(problem), Split)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
+    large = problem_of("predict y minimize depth require accuracy >= 95%")
+    assert greedy_for_bound(large) is None
+    assert "bits" not in vars(large)
+
+
+def test_parts_of_a_tree_are_replaced_where_only_leaves_have_a_price() -> None:
+    kernel = LocalKernel(problem_of("predict y minimize leaves require depth <= 3"))
+    found = kernel.best(np.arange(0, 300, 3), 2)
+    assert found is not None
+    assert isinstance(found.tree, Leaf)
 
 
 def test_fewest_leaves_begin_with_a_tree_that_meets_the_requirement() -> None:

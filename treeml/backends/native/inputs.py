@@ -71,7 +71,7 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
             lines = function.columns
             return Lines(lines.values / lines.spread, lines.target, lines.weight, lines.ridge, lines.is_simple)
         return CostOfRows(lambda sets: [float(function(rows)) for rows in sets])
-    return ClassCosts(_cost(problem, objective))
+    return ClassCosts(_cost(problem, objective, problem.rows))
 
 
 def _conditions(problem: Problem, objective: NativeObjective) -> Conditions:
@@ -132,7 +132,7 @@ def numeric_solver(
         )
     return ThresholdSolver(
         problem,
-        cost=_cost(problem, objective),
+        cost=_cost(problem, objective, len(count)),
         count=count,
         columns=columns,
         fees=objective.column_cost,
@@ -146,10 +146,11 @@ def _sides(loss: Loss) -> tuple[Fraction, Fraction] | None:
     return (loss.level, 1 - loss.level) if loss.kind == "quantile" else (Fraction(1), Fraction(1))
 
 
-def _cost(problem: Problem, objective: NativeObjective) -> NDArray[np.int64]:
+def _cost(problem: Problem, objective: NativeObjective, rows: int) -> NDArray[np.int64]:
+    """What each class costs at these rows: nothing, if only the shape of the tree has a price."""
     if objective.cost is not None:
         return objective.cost
-    return np.zeros((problem.rows, max(1, problem.classes)), dtype=np.int64)
+    return np.zeros((rows, max(1, problem.classes)), dtype=np.int64)
 
 
 def forbidden_features(problem: Problem) -> frozenset[int]:

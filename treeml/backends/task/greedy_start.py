@@ -19,6 +19,7 @@ from treeml.backends.task.integer_task import IntegerTask, LeafRule
 from treeml.backends.task.node_questions import NodeQuestion, NodeQuestions, read_questions
 from treeml.backends.task.read_problem import form_of
 from treeml.backends.task.unsupported import Unsupported
+from treeml.problem.answers import has_many_answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
@@ -78,6 +79,8 @@ def first_trees(questions: NodeQuestions, task: IntegerTask, deadline: Deadline 
 
 def greedy_for_bound(problem: Problem, deadline: Deadline = NO_DEADLINE) -> Node | None:
     """A tree grown for the first bound on predictions, as deep as the bounds allow; it may break the other bounds."""
+    if has_many_answers(problem):
+        return None
     for bound in problem.bounds:
         if bound.sum.kinds() != {"Predicted"}:
             continue
