@@ -9,6 +9,7 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
+from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.local_kernel import LocalKernel
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.planning.plan import Plan, plan
@@ -18,7 +19,7 @@ from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
 from treeml.backends.portfolio.improving import improve_while
 from treeml.backends.task.greedy_start import greedy_for_bound
 from treeml.problem import answers
-from treeml.problem.evaluate import meets_all
+from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
 from treeml.problem.tree import Leaf, Split
@@ -110,6 +111,27 @@ def test_goals_without_a_search_of_their_own_are_searched_on_few_tests(
     company.is_enough = lambda: isinstance(company.tree, Split)
     improve_while(company)
     assert isinstance(company.tree, Split)
+
+
+COSTS = "cost test x0 = 1 cost test x1 = 2 cost test x2 = 30"
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("asked", ["minimize errors + 0.01 * test_cost", "minimize errors require test_cost <= 900"])
+def test_costs_of_tests_stay_those_of_their_columns(asked: str, many: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(improving, "FEW_TESTS", 20)
+    if many:
+        monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
+    problem = problem_of(f"predict y {COSTS} {asked} require depth <= 3")
+    company = Companion(problem, Limits(deadline=Deadline.after(60)), None, None, improve_while)
+    company.is_enough = lambda: isinstance(company.tree, Split)
+    improve_while(company)
+    assert isinstance(company.tree, Split)
+    assert company.value == evaluate_goals(problem, company.tree)
+
+
+def test_only_costs_of_tests_are_no_problem_on_few_tests() -> None:
+    assert coarsened(problem_of(f"predict y {COSTS} minimize test_cost require accuracy >= 90%"), 20) is None
 
 
 def test_a_greedy_start_does_not_make_too_many_answers(monkeypatch: pytest.MonkeyPatch) -> None:

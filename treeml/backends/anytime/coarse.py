@@ -6,19 +6,28 @@ exactly.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_of_cut
 from treeml.backends.native.inputs import forbidden_features
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Feature, Problem, Test
-from treeml.problem.terms import Used
+from treeml.problem.terms import Sum
 
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
 
 
 def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | None:
-    """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many."""
+    """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many.
+
+    Every test has a feature of its own there, so goals and bounds lose what depends on features, such as their costs.
+    It is a problem to find trees with; what they are worth is up to the caller.
+    """
+    goals = tuple(replace(goal, sum=_without_features(goal.sum)) for goal in problem.goals)
+    if any(not goal.sum.parts for goal in goals):
+        return None
     columns = columns_of(problem, forbidden_features(problem))
     if not columns or len(columns) * FEWEST_CUTS > 2 * most_tests:
         return None
@@ -27,9 +36,17 @@ def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | 
     rows = np.arange(problem.rows)
     bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)
     features = tuple(Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(tests)))
-    bounds = tuple(bound for bound in problem.bounds if not any(isinstance(t, Used) for _, t in bound.sum.parts))
+    bounds = tuple(bound for bound in problem.bounds if _without_features(bound.sum) is bound.sum)
     asked = tuple(Test(number, "true") for number in range(len(tests)))
-    return Problem(features, asked, problem.count, problem.classes, problem.goals, bounds, bits), tests
+    return Problem(features, asked, problem.count, problem.classes, goals, bounds, bits), tests
+
+
+def _without_features(total: Sum) -> Sum:
+    """The sum without terms that depend on the feature of a test."""
+    kept = tuple(
+        part for part in total.parts if not any(term.distinguished_features() for term in Sum((part,)).terms())
+    )
+    return total if len(kept) == len(total.parts) else replace(total, parts=kept)
 
 
 def _tests_of(problem: Problem, column: CodedColumn, cuts: int) -> list[int]:
