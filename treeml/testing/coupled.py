@@ -55,8 +55,8 @@ WAYS = (
     ),
 )
 REFUSED, UNFINISHED = "refused", "not finished"
-ODD = 4  # one case in so many has odd magnitudes,
-PLANTED = 5  # and after one in so many comes a problem with a planted tree
+ODD = 4  # one case in every four has odd magnitudes
+PLANTED = 5  # one case in every five is followed by a problem with a planted tree
 STOPPED = frozenset({"no time", "little time", "little memory", "stopped"})  # ways that may end without a proof
 
 
@@ -204,7 +204,7 @@ def _shrunk(seed: int, problem: Problem, solver: Contender, way: Way) -> Disagre
 
 
 def cases(first: int, number: int | None, minutes: float | None) -> Iterator[int]:
-    """The numbers of the cases: so many, or as many as there is time for."""
+    """The numbers of the cases: as many as asked for, or as there is time for."""
     ends = None if minutes is None else monotonic() + 60 * minutes
     for seed in count(first):
         if (number is not None and seed >= first + number) or (ends is not None and monotonic() > ends):

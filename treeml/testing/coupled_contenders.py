@@ -16,7 +16,7 @@ from treeml.backends.contract import NO_OPTIONS, Backend
 from treeml.backends.options import settle
 from treeml.backends.oracle.backend import OracleBackend
 
-EVERY = 3  # one case in so many goes to another back-end, too
+EVERY = 3  # one case in every three is also given to another back-end
 
 
 @dataclass(frozen=True, slots=True)

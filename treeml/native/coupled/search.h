@@ -256,7 +256,7 @@ void path_pop (struct search *, int32_t test);
 int fees_make_room (struct search *); /* 0 if memory is short */
 void fees_share (const struct search *, struct search *worker);
 void fees_push (struct search *, int32_t test);
-/* The fees of testing `other` below a test (-1: none) at the end of the path, for so many rows. */
+/* The fees of testing `other` below a test (-1: none) at the end of the path, for a number of rows. */
 void split_fees (const struct search *, int32_t above, int32_t other, int64_t count, int64_t fees[fee_kinds]);
 /* The fees of a test at a place that is the end of the path; overwrites the cells. */
 void place_fees (struct search *, const struct place *, int32_t test, int64_t fees[fee_kinds]);

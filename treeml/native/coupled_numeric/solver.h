@@ -202,8 +202,8 @@ void threshold_conditions_release (threshold_solver *);
 int threshold_path_create (threshold_solver *); /* 0 if out of memory */
 void threshold_path_push (threshold_solver *, int32_t column);
 static inline void threshold_path_pop (threshold_solver *solver) { solver->path_length--; }
-/* The fees of splitting so many rows by a column, below a split by another one (-1: none): weighted, and as a vector
-   that is added to. */
+/* The fees of splitting a number of rows by a column, below a split by another one (-1: none): weighted, and as a
+   vector that is added to. */
 void threshold_fee (const threshold_solver *, int32_t above, int32_t column, int64_t count, double *fee);
 void threshold_fee_add (const threshold_solver *, int32_t above, int32_t column, int64_t count, int64_t *vector);
 /* The fees of a whole tree in the caller's columns and codes, and whether all leaves keep the rules; -1 if out of

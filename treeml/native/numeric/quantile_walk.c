@@ -13,8 +13,8 @@
 
 /* These numbers are measured on noise, where walks matter. */
 enum {
-  moves_share = 70,  /* percentage of the root of the rows on the smaller side: so many rows may move, */
-  fewest_moves = 4,  /* and no fewer than that */
+  moves_share = 70,  /* rows that may move, as a percentage of the root of the rows on the smaller side */
+  fewest_moves = 4,  /* rows that may always move */
   reach = 16,        /* walks begin when no more cuts are open than this many times the rows that may move */
   near_moves = 3,    /* how many times as many rows a leaf has that is not bounded anew after every move */
   price_of_walk = 4, /* the cuts that a walk must close to be worth its time */
