@@ -7,11 +7,10 @@ least q times its denominator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
-from math import ceil, gcd, lcm, prod
+from math import ceil
 from typing import NoReturn
 
 import numpy as np
@@ -22,11 +21,13 @@ from treeml.data.table import Dataset, Whole
 from treeml.lang.source import Span
 from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement, Use
-from treeml.measures.lowerings import SAFE, Features, lower_measure, refuse_size
+from treeml.measures.lowerings import Features, lower_measure, refuse_size
+from treeml.problem.choices import choices, chosen, largest_terms, number_of_choices
+from treeml.problem.like_terms import TooLarge, joined_terms
 from treeml.problem.magnitudes import added, largest, row_ends
 from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal
-from treeml.problem.terms import Depth, Largest, Leaves, Predicted, Ratio, Sum, Support, Term
+from treeml.problem.terms import Largest, Predicted, Ratio, Sum, Term
 
 MOST_BOUNDS = 4096  # for one requirement with several gaps
 
@@ -145,9 +146,9 @@ def _linear_bounds(
                     yield part, "<=", quotient
                 return
     upper = {"<=": 1, ">=": -1}.get(sense, 0)
-    gaps = [(factor, term) for factor, term in lowered.parts if isinstance(term, Largest)]
+    gaps = largest_terms(lowered)
     if gaps and upper and all(factor * upper > 0 for factor, _ in gaps):
-        yield from _every_choice(lowered, gaps, sense, limit, requirement)
+        yield from _every_choice(lowered, sense, limit, requirement)
         return
     if sense == "=" and len(lowered.parts) == 1:
         sense = _one_sided(*lowered.parts[0], limit)
@@ -183,10 +184,10 @@ def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:
 
 
 def _every_choice(
-    lowered: Sum, gaps: list[tuple[Fraction, Largest]], sense: str, limit: Fraction, requirement: Requirement
+    lowered: Sum, sense: str, limit: Fraction, requirement: Requirement
 ) -> Iterator[tuple[Sum, str, Fraction]]:
     """A sum with gaps is at most its limit if it is for every choice of one pair from each gap."""
-    bounds = prod(len(gap.parts) for _, gap in gaps)
+    bounds = number_of_choices(lowered)
     if bounds > MOST_BOUNDS:
         refuse(
             "D464",
@@ -195,14 +196,12 @@ def _every_choice(
             f"makes {bounds} bounds, one for every choice of groups",
             helps=("require each gap by itself",),
         )
-    rest = [part for part in lowered.parts if not isinstance(part[1], Largest)]
-    for choice in product(*(gap.parts for _, gap in gaps)):
-        parts = list(rest)
-        constant = Fraction(0)
-        for (factor, _), chosen in zip(gaps, choice, strict=True):
-            parts += [(factor * inner, term) for inner, term in chosen.parts]
-            constant += factor * chosen.constant
-        yield Sum(_added_up(parts, requirement.span)), sense, limit - constant
+    for choice in choices(lowered):
+        try:
+            total = chosen(lowered, choice)
+        except TooLarge:
+            refuse_size("this sum", requirement.span)
+        yield Sum(total.parts), sense, limit - total.constant
 
 
 def _holds(sense: str, limit: Fraction) -> bool:
@@ -215,53 +214,7 @@ def _has(lowered: Sum, kind: type) -> bool:
 
 
 def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tuple[Fraction, Term], ...]:
-    """Like terms joined: one Predicted of positive scale, one Leaves, one Depth, one Support."""
-    if len(parts) == 1 and parts[0][0] == 1:
-        return (parts[0],)
-    predicted = [(factor, term) for factor, term in parts if isinstance(term, Predicted) and factor]
-    joined: list[tuple[Fraction, Term]] = []
-    if predicted:
-        joined.append((Fraction(1), _joined(predicted, span)))
-    for kind in (Leaves, Depth, Support):
-        factors = [factor for factor, term in parts if isinstance(term, kind)]
-        factor = sum(factors[1:], factors[0]) if factors else Fraction(0)
-        if factor:
-            joined.append((factor, kind()))
-    joined += [
-        (factor, term) for factor, term in parts if factor and not isinstance(term, (Predicted, Leaves, Depth, Support))
-    ]
-    return tuple(joined)
-
-
-def _joined(parts: list[tuple[Fraction, Predicted]], span: Span | None) -> Predicted:
-    if len(parts) == 1 and parts[0][0].numerator > 0:
-        factor, term = parts[0]
-        return term if factor == 1 else Predicted(term.cost, term.scale * factor)
-    scales = [factor * term.scale for factor, term in parts]
-    costs = [term.cost for _, term in parts]
-    if len(parts) > 1:
-        # Common factors of a matrix move to its scale first, which keeps common denominators small.
-        common = [int(np.gcd.reduce(cost, axis=None)) or 1 for cost in costs]
-        costs = [cost // each for cost, each in zip(costs, common, strict=True)]
-        scales = [scale * each for scale, each in zip(scales, common, strict=True)]
-    scale = _common_scale([abs(each) for each in scales])
-    multiples = [int(each / scale) for each in scales]
-    reach = sum(abs(multiple) * _reach(cost) for multiple, cost in zip(multiples, costs, strict=True))
-    if reach >= SAFE:
+    try:
+        return joined_terms(parts)
+    except TooLarge:
         refuse_size("this sum", span)
-    total = costs[0] * multiples[0]
-    for cost, multiple in zip(costs[1:], multiples[1:], strict=True):
-        total += cost * multiple
-    return Predicted(total, scale)
-
-
-def _reach(cost: Whole) -> int:
-    """An upper bound on the absolute sum over rows for any choice of classes."""
-    return int(np.abs(cost).max(axis=1, initial=0).sum())
-
-
-def _common_scale(scales: Iterable[Fraction]) -> Fraction:
-    """The largest fraction that divides every scale."""
-    scales = list(scales)
-    denominator = lcm(*(scale.denominator for scale in scales))
-    return Fraction(gcd(*(int(scale * denominator) for scale in scales)), denominator)

@@ -37,7 +37,7 @@ from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.hazard_cost import HazardCost
 from treeml.problem.impurity_cost import ImpurityCost, bits_of_split
 from treeml.problem.linear_cost import LinearCost
-from treeml.problem.magnitudes import added
+from treeml.problem.magnitudes import SAFE, added
 from treeml.problem.problem import Feature
 from treeml.problem.terms import (
     Contingency,
@@ -59,7 +59,6 @@ from treeml.problem.terms import (
     Used,
 )
 
-SAFE = 2**62  # sums of costs stay below this, so that no back-end's 64-bit sum can overflow
 MOST_REPORTED = Fraction(10**308)  # losses are reported as floats
 MOST_ENTRIES = 2**26  # of all matrices of a gap together: 64 million, half a gigabyte
 

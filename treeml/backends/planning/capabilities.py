@@ -10,9 +10,11 @@ from treeml.backends.planning.count import counts
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.backends.planning.narrow import example_bounds
+from treeml.backends.planning.part_by_part import cases_of, has_cases
 from treeml.lang.display import shown
 from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
 from treeml.problem.fans import BRANCHES, has_fans
+from treeml.problem.like_terms import TooLarge
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Composite, Depth, Sum
@@ -61,7 +63,7 @@ def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
             yield from _lacking(bound.sum, backend, "bound", feature)
     for number, goal in enumerate(problem.goals):
         feature = f"the goal {goal.text}" if goal.text else "the goal"
-        yield from _goal_lacks(goal, backend, feature)
+        yield from _goal_lacks(problem, goal, backend, feature)
         if successive(problem, backend.can) and number + 1 < len(problem.goals):
             yield from _hold_lacks(goal, backend, f"another goal after {goal.text or 'the first'}")
 
@@ -78,6 +80,12 @@ def needs_growing(goal: Goal, can: Capabilities) -> bool:
 
 def needs_descending(goal: Goal, can: Capabilities) -> bool:
     return "Largest" in goal.sum.kinds() and "Largest" not in can.goals and descends(goal)
+
+
+def needs_cases(goal: Goal, can: Capabilities) -> bool:
+    """Must a sum with a gap in it be minimized case by case?"""
+    is_gap = "Largest" in goal.sum.kinds() and "Largest" not in can.goals
+    return is_gap and not descends(goal) and has_cases(goal)
 
 
 def needs_dividing(goal: Goal, can: Capabilities) -> bool:
@@ -101,6 +109,7 @@ def is_stepwise(goal: Goal, can: Capabilities) -> bool:
         needs_deepening(goal, can)
         or needs_growing(goal, can)
         or needs_descending(goal, can)
+        or needs_cases(goal, can)
         or needs_dividing(goal, can)
         or needs_counting(goal, can)
     )
@@ -129,11 +138,14 @@ def depth_is_found(problem: Problem, can: Capabilities) -> bool:
     return len(problem.goals) == 1 or problem.goals[0].sum.kinds() == {"Depth"}
 
 
-def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+def _goal_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     if needs_descending(goal, backend.can):
         yield from _hold_lacks(goal, backend, feature)
         return
     if needs_growing(goal, backend.can):
+        return
+    if needs_cases(goal, backend.can):
+        yield from _case_lacks(problem, goal, backend, feature)
         return
     if needs_dividing(goal, backend.can):
         yield from _quotient_lacks(goal, backend, feature)
@@ -159,6 +171,17 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         yield Refusal(feature, f"{backend.name} can neither minimize nor bound depth")
     rest = Sum(tuple(part for part in goal.sum.parts if not isinstance(part[1], Depth)))
     yield from _lacking(rest, backend, "minimize", feature)
+
+
+def _case_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
+    try:
+        first, *_ = cases_of(problem, goal)
+    except TooLarge:
+        yield Refusal(feature, "its numbers would be beyond 64 bits", "give weights and costs with fewer digits")
+        return
+    yield from _lacking(first.goal.sum, backend, "minimize", feature)
+    for bound in first.bounds[:1]:
+        yield from _lacking(bound.sum, backend, "bound", feature)
 
 
 def _quotient_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:

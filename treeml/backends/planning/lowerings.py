@@ -12,6 +12,8 @@ from fractions import Fraction
 
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve
+from treeml.problem.choices import choices, chosen, largest_terms
+from treeml.problem.like_terms import TooLarge
 from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Depth, Largest, Sum
 from treeml.problem.tree import Leaf, Node, Split
@@ -49,7 +51,7 @@ def reduction(problem: Problem, rows: bool, tests: bool) -> tuple[Problem, Step]
 
 @once
 def spread(problem: Problem) -> Problem:
-    """Replace `largest(a, b) <= limit` by `a <= limit` and `b <= limit`."""
+    """Replace `largest(a, b) <= limit` by `a <= limit` and `b <= limit`, also within a longer sum."""
     if not any(map(_spreads, problem.bounds)):
         return problem
     return problem.asking(problem.goals, tuple(part for bound in problem.bounds for part in spread_bound(bound)))
@@ -58,10 +60,15 @@ def spread(problem: Problem) -> Problem:
 def spread_bound(bound: Bound) -> tuple[Bound, ...]:
     if not _spreads(bound):
         return (bound,)
-    factor, term = bound.sum.parts[0]
-    assert isinstance(term, Largest)
-    limit = (bound.limit - bound.sum.constant) / factor
-    return tuple(Bound(part, "<=", limit, bound.name) for part in term.parts)
+    if len(bound.sum.parts) == 1:
+        factor, term = bound.sum.parts[0]
+        assert isinstance(term, Largest)
+        limit = (bound.limit - bound.sum.constant) / factor
+        return tuple(Bound(part, "<=", limit, bound.name) for part in term.parts)
+    try:
+        return tuple(replace(bound, sum=chosen(bound.sum, choice)) for choice in choices(bound.sum))
+    except TooLarge:
+        return (bound,)
 
 
 def bounded(problem: Problem, depth: int) -> Problem:
@@ -88,9 +95,9 @@ def _restated(evidence: Proof) -> Proof:
 
 
 def _spreads(bound: Bound) -> bool:
-    if len(bound.sum.parts) != 1 or not isinstance(bound.sum.parts[0][1], Largest):
-        return False
-    return (bound.sense, bound.sum.parts[0][0] > 0) in (("<=", True), (">=", False))
+    upper = {"<=": 1, ">=": -1}.get(bound.sense, 0)
+    gaps = largest_terms(bound.sum)
+    return bool(gaps) and bool(upper) and all(factor * upper > 0 for factor, _ in gaps)
 
 
 def _lifted(answer: Answer, lift: Lift) -> Answer:

@@ -19,6 +19,7 @@ from treeml.backends.planning.capabilities import (
     is_direct,
     is_stepwise,
     lacks,
+    needs_cases,
     needs_counting,
     needs_deepening,
     needs_descending,
@@ -34,6 +35,7 @@ from treeml.backends.planning.divide import divide
 from treeml.backends.planning.lexicographic import lexicographic
 from treeml.backends.planning.lowerings import Step, bounded, reduction, rewriting, spread
 from treeml.backends.planning.narrow import example_bounds, narrow
+from treeml.backends.planning.part_by_part import cases_of, part_by_part
 from treeml.backends.planning.rescale import Rescaled, oversized, rescaled, rescaling
 from treeml.problem.answers import has_many_answers
 from treeml.problem.counts import LARGEST
@@ -48,6 +50,10 @@ from treeml.problem.tree import Node
 DEEPEST_IMPLIED = 8
 
 HALVING = "the largest of several sums is minimized by halving: is there a tree in the lower half of what is possible?"
+CASES = (
+    "the largest of several sums beside other terms is minimized case by case: one of the sums stands for the largest, "
+    "and the others are kept below it"
+)
 DIVIDING = (
     "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the "
     "best quotient so far, until no better one is possible"
@@ -161,6 +167,8 @@ def restating_steps(lowered: Problem, can: Capabilities) -> Iterator[Step]:
         yield Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow)
     if any(needs_descending(goal, can) for goal in lowered.goals):
         yield Step(HALVING, descend)
+    if any(needs_cases(goal, can) for goal in lowered.goals):
+        yield Step(CASES, part_by_part)
     if any(needs_dividing(goal, can) for goal in lowered.goals):
         yield Step(DIVIDING, divide)
     if any(needs_counting(goal, can) for goal in lowered.goals):
@@ -206,6 +214,10 @@ def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
             stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
         elif len(asked) == 1 and needs_descending(asked[0], can):
             stage = stage.asking((), (*stage.bounds, _held(asked[0])))
+        elif len(asked) == 1 and needs_cases(asked[0], can):
+            for case in cases_of(problem, asked[0]):
+                yield stage.asking((case.goal,), (*stage.bounds, *case.bounds))
+            continue
         elif len(asked) == 1 and needs_dividing(asked[0], can):
             quotient = quotient_of(asked[0])
             assert quotient is not None
