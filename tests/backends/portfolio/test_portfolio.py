@@ -204,6 +204,23 @@ def test_a_claim_that_a_tree_refutes_is_an_error(claim: Answer) -> None:
         accompanied(search.plan(), NO_LIMITS, work=search.work)
 
 
+def test_a_bound_on_a_later_goal_stays_one() -> None:
+    """The first goal is proved, and the companion has a tree that is as good by it, with fewer leaves."""
+    two = binary(ROWS, 2, minimize(errors(ACTUAL, 2), Leaves()))
+    planned, evidence = native(two), (Evidence("goals in turn", "", (Evidence("search", "test"),)),)
+    assert planned is not None
+    company = Companion(two, NO_LIMITS, None, None, lambda company: None)
+    assert company.offer(BEST)
+    values = (Fraction(0), Fraction(5))
+    stopped = Answer(Status.FEASIBLE, Stop.TIME, BEST, values, Fraction(3), bounded_goal=1, evidence=evidence)
+    answer = company.joined(stopped, planned)
+    assert (answer.objective, answer.bound, answer.bounded_goal) == ((0, 4), 3, 1)
+    with pytest.raises(BackendError, match="B514"):
+        company.joined(replace(stopped, bound=Fraction(5)), planned)
+    with pytest.raises(BackendError, match="B514"):
+        company.joined(replace(stopped, objective=(Fraction(1), Fraction(2)), bound=Fraction(2)), planned)
+
+
 def test_a_failure_of_the_companion_is_not_lost() -> None:
     search = Exact(STOPPED)
 
