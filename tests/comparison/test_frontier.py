@@ -149,6 +149,18 @@ def test_a_stopped_job_gets_the_bound_of_looser_limits(fair: Statements) -> None
     assert Fraction(record["bound"]) >= Fraction(record["objective"])
 
 
+def test_the_tolerance_of_a_proof_is_relative_to_its_value(rows: Path) -> None:
+    jobs = planned(parsed(FAIR.replace("maximize accuracy", "minimize errors"), rows), tolerance=["0%", "100%"])
+    (chain,) = chains_of(jobs)
+    record, loosest = solved(chain.next_jobs(1)[0])
+    assert loosest.objective > 5
+    chain.take(record, replace(loosest, tolerance=0.25))
+    record, result = solved(chain.jobs[0])
+    stopped = replace(result, status=Status.FEASIBLE, stop=Stop.TIME, bound=None, evidence=())
+    record = chain.take({**record, "status": "feasible", "bound": None}, stopped)
+    assert record["bound"] == 0.75 * loosest.objective
+
+
 def test_a_start_comes_from_tighter_limits(fair: Statements) -> None:
     jobs = planned(fair, tolerance=["0%", "10%", "100%"])
     (chain,) = chains_of(jobs)

@@ -28,6 +28,7 @@ _UNWEIGHTED_UNITS = frozenset({"count", "rows", "truth"})
 _UNKNOWN_EFFECT = frozenset({"value", "quotient"})  # how far rounded weights move these is not known
 _NOT_ADDED_UP = frozenset({"ratio", "mcc", "gmean"})  # nor how far they move these as goals
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
+_MEANS = frozenset({"mse", "mean_absolute_error"})  # losses that are divided by the weight of all rows
 
 
 _ROOT_DIGITS = Fraction(1, 10**9)  # a root is rounded up by less than this, relative to its value
@@ -176,15 +177,16 @@ def tolerance_of_targets(
     """The same for rounded numbers to predict; `weight` is that of all rows, times the number of outputs.
 
     A linear loss changes by at most `moved` for each unit of weight. The root of a squared loss is a distance, so it
-    changes by at most the root of what the changes alone would cost. `alone` is the squared loss of a single leaf, of
-    which `r2` takes a share.
+    changes by at most the root of what the changes alone would cost. A mean has one unit of weight, whatever the rows
+    weigh. `alone` is the squared loss of a single leaf, of which `r2` takes a share.
     """
     tolerance = Fraction(0)
-    change = _root(moved * moved * weight)
     for factor, use in goal.expression.parts:
         loss = chosen_loss(use)
         if loss is None or not factor:
             continue
+        counted = Fraction(1) if use.measure in _MEANS else weight
+        change = _root(moved * moved * counted)
         if _is_share_of_variance(use):
             largest, least = _root(alone) + change, _root(alone) * (1 - _ROOT_DIGITS) - change
             moves = 2 * largest * change + change * change
@@ -194,7 +196,7 @@ def tolerance_of_targets(
             largest = _root(abs(value) / factor) + change  # no better tree has a larger root
             tolerance += 2 * factor * (2 * largest * change + change * change)
         else:
-            tolerance += 2 * factor * moved * weight
+            tolerance += 2 * factor * moved * counted
     return tolerance
 
 

@@ -235,7 +235,8 @@ def _with_bound(result: Result, proof: Result, chosen: Chosen, where: str) -> An
     if len(problem.goals) != 1 or proof.status is not Status.OPTIMAL or proof.exact is None or not basis:
         return None
     sign = -1 if problem.goals[0].negated else 1
-    bound = sign * proof.exact.objective[0] - Fraction(proof.tolerance)
+    value = proof.exact.objective[0]
+    bound = sign * value - Fraction(proof.tolerance) * max(Fraction(1), abs(value))  # it is relative in a result
     if result.bound is not None and bound <= sign * Fraction(result.bound):
         return None
     evidence = (Evidence("looser limits", where, basis),)

@@ -204,6 +204,23 @@ def test_a_claim_that_a_tree_refutes_is_an_error(claim: Answer) -> None:
         accompanied(search.plan(), NO_LIMITS, work=search.work)
 
 
+def test_a_bound_on_a_later_goal_stays_one() -> None:
+    """The first goal is proved, and the companion has a tree that is as good by it, with fewer leaves."""
+    two = binary(ROWS, 2, minimize(errors(ACTUAL, 2), Leaves()))
+    planned, evidence = native(two), (Evidence("goals in turn", "", (Evidence("search", "test"),)),)
+    assert planned is not None
+    company = Companion(two, NO_LIMITS, None, None, lambda company: None)
+    assert company.offer(BEST)
+    values = (Fraction(0), Fraction(5))
+    stopped = Answer(Status.FEASIBLE, Stop.TIME, BEST, values, Fraction(3), bounded_goal=1, evidence=evidence)
+    answer = company.joined(stopped, planned)
+    assert (answer.objective, answer.bound, answer.bounded_goal) == ((0, 4), 3, 1)
+    with pytest.raises(BackendError, match="B514"):
+        company.joined(replace(stopped, bound=Fraction(5)), planned)
+    with pytest.raises(BackendError, match="B514"):
+        company.joined(replace(stopped, objective=(Fraction(1), Fraction(2)), bound=Fraction(2)), planned)
+
+
 def test_a_failure_of_the_companion_is_not_lost() -> None:
     search = Exact(STOPPED)
 
@@ -240,6 +257,33 @@ def test_multipliers_find_trees_that_meet_coupled_requirements(seed: int) -> Non
     next(search.rounds(Deadline.after(20)), None)
     for tree in found:
         assert evaluate_goals(problem, tree) >= (best.objective or ())
+
+
+def highest_npv() -> Problem:
+    """At the best quotient that rows allow, the goal is what the requirement limits; at others it is not."""
+    text = "predict y is 1 maximize npv(1) require recall(1) >= 0.5 require depth <= 1"
+    dataset, request = prepare(text, np.array([[0], [0], [0], [1], [1], [1]]), np.array([1, 1, 0, 0, 0, 1]))
+    return lower(dataset, request).form(numeric=False).problem
+
+
+def test_multipliers_begin_anew_where_another_quotient_has_other_limited_sums() -> None:
+    problem, found = highest_npv(), list[Node]()
+
+    def offer(tree: Node) -> bool:
+        is_better = is_answer(problem, tree) and not found
+        found.extend([tree] if is_better else [])
+        return is_better
+
+    search = Multipliers(problem, offer, lambda: False, [])
+    rounds = search.rounds(Deadline.after(60))
+    assert next(rounds)
+    assert search.quotient not in (None, -1)
+    assert next(rounds) is False
+
+
+def test_multipliers_end_at_a_quotient_of_too_many_digits() -> None:
+    search = Multipliers(highest_npv(), lambda tree: True, lambda: False, [], quotient=Fraction(-1, 2**63))
+    assert list(search.rounds(Deadline.after(60))) == []
 
 
 def test_a_spec_without_a_back_end_has_company_and_a_named_one_has_none() -> None:

@@ -67,11 +67,11 @@ class Multipliers:
             task = _surrogate(self.problem, self.quotient)
             if task is None:
                 return
-            if best is not None:
-                prices = best * np.exp(random.normal(0, 0.5, len(best)))
-            elif prices is None:
-                prices = _first_prices(task)
+            if prices is None or len(prices) != task.sums:  # at some quotients, a requirement only limits the goal
+                best, prices = None, _first_prices(task)
                 self.grow_leaves(task, prices, deadline)
+            elif best is not None:
+                prices = best * np.exp(random.normal(0, 0.5, len(best)))
             pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
             was_broken: NDArray[np.bool_] | None = None
             has_better = False
@@ -177,13 +177,13 @@ def _free(problem: Problem, goal: Goal) -> Problem:
 def _surrogate(problem: Problem, at: Fraction | None = None) -> CoupledTask | None:
     """The problem with a plain first goal, in whole numbers; None if it has another kind of goal or numbers."""
     goals = problem.goals
-    if goals:
-        quotient: Quotient | None = quotient_of(goals[0])
-        if quotient is not None:
-            goals = (Goal(quotient.against(quotient.least if at is None else at)),)
-        elif any(goal.sum.kinds() - {"Predicted", "Leaves"} for goal in goals):
-            return None
     try:
+        if goals:
+            quotient: Quotient | None = quotient_of(goals[0])
+            if quotient is not None:
+                goals = (Goal(quotient.against(quotient.least if at is None else at)),)
+            elif any(goal.sum.kinds() - {"Predicted", "Leaves"} for goal in goals):
+                return None
         task = read_coupled(problem.asking(goals, problem.bounds))
     except OverflowError:
         return None

@@ -17,6 +17,7 @@ from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progr
 from treeml.backends.equal_sides import without_equal_sides
 from treeml.backends.planning.plan import Plan
 from treeml.backends.portfolio.courtesy import Courtesy
+from treeml.backends.run import bounded_goal
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
 from treeml.problem.problem import Problem
@@ -194,15 +195,19 @@ class Companion:
             answer = replace(answer, trace=tuple(self.trace))
         if self.value is None or (answer.objective is not None and answer.objective <= self.value):
             return answer if answer.tree is None else self._proved(answer)
-        if answer.bound is not None and answer.bound > self.value[0] + answer.tolerance:
-            raise _contradiction(plan, f"its bound is {answer.bound}, and a tree with {self.value[0]} was found")
+        number, bound = bounded_goal(answer), answer.bound
+        if bound is not None:  # goals before that of the bound are proved
+            proved = (answer.objective or ())[:number]
+            if self.value[:number] < proved or bound > self.value[number] + answer.tolerance:
+                raise _contradiction(plan, f"its bound is {bound}, and a tree with {self.value[number]} was found")
+            bound = min(bound, self.value[number])
         better = replace(
             answer,
             status=Status.FEASIBLE,
             tree=self.tree,
             objective=self.value,
-            bound=None if answer.bound is None else min(answer.bound, self.value[0]),
-            bounded_goal=None if answer.bound is None else 0,
+            bound=bound,
+            bounded_goal=None if bound is None else number,
             notes=(*answer.notes, self.note),
         )
         return without_equal_sides(self.problem, self._proved(better))
