@@ -63,6 +63,8 @@ def test_a_small_file_is_read_as_a_whole(tmp_path: Path) -> None:
     result = late(path)
     assert result.tree is not None
     assert sum(leaf.rows for leaf in result.tree.leaves) == 200
+    assert result.status is Status.OPTIMAL  # all rows were searched, so the proof is about all of them
+    assert not any("reading" in note for note in result.notes)
 
 
 def test_text_with_quotation_marks_is_read_from_its_beginning(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -24,24 +24,39 @@ PLACES = 32  # of a text
 BYTES = 1 << 16  # at each of them
 SLICES = 4  # of a Parquet file: each decodes a group of rows
 SLICE_ROWS = 1 << 13
+SMALL = 2  # times the size of a part: such a file is read as a whole
 _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00")  # lines end otherwise there
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows of a file; `is_whole` says that they are all of them."""
+
+    table: Table
+    is_whole: bool
 
 
 def load_part(
     path: Path, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits, scratch: Path
-) -> Table | None:
+) -> Part | None:
     """Some rows of a file, or all of a small one, within all limits but that of time.
 
     None if its rows cannot be read one without the other. `scratch` is a folder for a file with these rows alone.
     """
     if not path.is_file():  # a pipe can be read only once
         return None
-    content = part_of_parquet(path, limits) if _is_parquet(path) else part_of_text(path)
+    patient = replace(limits, deadline=float("inf"))
+    is_parquet = _is_parquet(path)
+    if is_parquet and limits.memory is not None:  # what a slice decodes to is not known beforehand
+        return None
+    if _rows_of(path) <= SMALL * SLICES * SLICE_ROWS if is_parquet else path.stat().st_size <= SMALL * PLACES * BYTES:
+        return Part(read_file(path, types, span, patient), is_whole=True)
+    content = part_of_parquet(path) if is_parquet else part_of_text(path)
     if content is None:
         return None
     part = scratch / path.name
     part.write_bytes(content)
-    return read_file(part, types, span, replace(limits, deadline=float("inf"), folder=None))
+    return Part(read_file(part, types, span, replace(patient, folder=None)), is_whole=False)
 
 
 def _is_parquet(path: Path) -> bool:
@@ -49,24 +64,22 @@ def _is_parquet(path: Path) -> bool:
         return file.read(4) == b"PAR1"
 
 
-def part_of_parquet(path: Path, limits: ReadingLimits) -> bytes | None:
-    if limits.memory is not None:  # what a slice decodes to is not known beforehand
-        return None
-    scan = pl.scan_parquet(path)
-    rows = int(scan.select(pl.len()).collect().item())
-    if rows <= 2 * SLICES * SLICE_ROWS:
-        return path.read_bytes()
-    starts = [place * (rows - SLICE_ROWS) // (SLICES - 1) for place in range(SLICES)]
+def _rows_of(path: Path) -> int:
+    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
+
+
+def part_of_parquet(path: Path) -> bytes:
+    """Slices from places all over the file, as a file of their own."""
+    last = _rows_of(path) - SLICE_ROWS
+    slices = [pl.scan_parquet(path).slice(place * last // (SLICES - 1), SLICE_ROWS) for place in range(SLICES)]
     buffer = io.BytesIO()
-    pl.concat([scan.slice(start, SLICE_ROWS) for start in starts]).collect().write_parquet(buffer)
+    pl.concat(slices).collect().write_parquet(buffer)
     return buffer.getvalue()
 
 
 def part_of_text(path: Path) -> bytes | None:
     """The first line, and whole lines from places all over the file."""
     size = path.stat().st_size
-    if size <= 2 * PLACES * BYTES:
-        return path.read_bytes()
     with path.open("rb") as file:
         first = file.read(BYTES)
         if any(mark in first for mark in _OTHER_ENCODINGS) or reader_for(path, first) is not None:

@@ -14,13 +14,16 @@ from time import monotonic
 
 import numpy as np
 
-from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.heuristics.cart import CartBackend
+from treeml.backends.planning.plan import Plan
+from treeml.backends.planning.plan import plan as make_plan
 from treeml.data.table import Dataset, take_column, take_rows
 from treeml.lang.diagnostic import BackendError, DataError, RefusedError
 from treeml.measures.cuts import ranks
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.tree import Node
-from treeml.solving.choice import Chosen, lower, plan
+from treeml.solving.choice import Chosen, Problems, lower, plan
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Result
 
@@ -67,9 +70,8 @@ def _first_size(dataset: Dataset) -> int:
 
 
 def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
-    """Is the time too short to search all rows as they are?"""
-    left = request.deadline(begun) - monotonic()
-    return left < monotonic() - begun or _time_for_thresholds(dataset) > SHARE * left
+    """Is the time too short to make the tests of all rows?"""
+    return _time_for_thresholds(dataset) > SHARE * (request.deadline(begun) - monotonic())
 
 
 def _time_for_thresholds(dataset: Dataset) -> float:
@@ -115,30 +117,52 @@ def best_of_samples(
     deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
         started = monotonic()
-        chosen = _planned(dataset, size, request)
-        if not is_final and _takes_too_long(monotonic() - started, dataset, size, request, begun):
+        problems, chosen = _planned(dataset, size, request)
+        planning = monotonic() - started
+        if not is_final and _takes_too_long(planning, dataset, size, request, begun):
             is_final, deadline = True, request.deadline(begun)
         kept = time_to_verify(dataset.rows, started - begun, request.spec.within)
         limits = request.limits(begun, chosen.method, kept)
         end = min(limits.deadline.at, deadline)
         # The first sample has a moment even if reading took all the time: a late tree is better than none.
         part = Deadline(end if best else max(started + (end - started) / 2, monotonic() + _LEAST))
-        answer = chosen.run(replace(limits, deadline=part), None, _without_bounds(on_progress))
+        if is_final and best is None and not request.spec.backends:
+            best = _greedy(problems, dataset, request, Clock(begun, started), replace(limits, deadline=part), verified)
+        start = start_of(best, chosen.lowered)
+        answer = chosen.run(replace(limits, deadline=part), start, _without_bounds(on_progress))
         if answer.tree is not None:
-            found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), size, verified)
+            found = _on_all_rows(answer, chosen, dataset, request, Clock(begun, started), verified)
             best = found if best is None or (found is not None and _is_better(found, best)) else best
+        if answer.stop is Stop.INTERRUPTED:
+            return FromSamples(best, is_final)
+        if size * GROWTH > dataset.rows // 2:
+            left = request.deadline(begun) - monotonic()
+            return FromSamples(best, is_final and planning * dataset.rows / size > SHARE * left)
+        # A search that was stopped took all that it was given: the next one gets what is left after its plan.
+        took = planning if is_final and answer.stop is Stop.TIME else monotonic() - started
+        if monotonic() + GROWTH * took > deadline or (not is_final and best is not None and answer.stop is Stop.TIME):
+            return FromSamples(best, is_final)
         size *= GROWTH
-        took = monotonic() - started
-        if answer.stop is Stop.INTERRUPTED or size > dataset.rows // 2:
-            return FromSamples(best, is_final)
-        if monotonic() + GROWTH * took > deadline or (best is not None and answer.stop is Stop.TIME):
-            return FromSamples(best, is_final)
 
 
-def _planned(dataset: Dataset, size: int, request: Request) -> Chosen:
+def _greedy(
+    problems: Problems, dataset: Dataset, request: Request, clock: Clock, limits: Limits, verified: Verified
+) -> Result | None:
+    """The greedy tree of a sample: if there are many columns and few rows, the best of the sample may be worse."""
+    lowered = problems.form(numeric=False)
+    planned = make_plan(lowered.problem, CartBackend())
+    if not isinstance(planned, Plan):
+        return None
+    chosen = Chosen(planned, lowered, races=True)
+    answer = chosen.run(replace(limits, options={}))
+    return None if answer.tree is None else _on_all_rows(answer, chosen, dataset, request, clock, verified)
+
+
+def _planned(dataset: Dataset, size: int, request: Request) -> tuple[Problems, Chosen]:
     """The plan for a sample; a refusal that counts the rows of the sample says that they are a part of all rows."""
+    problems = lower(sampled(dataset, size), request)
     try:
-        return plan(lower(sampled(dataset, size), request), request)
+        return problems, plan(problems, request)
     except RefusedError as refused:
         note = f"these are a sample of the {dataset.given_rows:,} rows, which is searched first; all of them need more"
         raise RefusedError(
@@ -193,11 +217,11 @@ def time_to_verify(rows: int, building: float, within: float | None) -> float:
 
 
 def _on_all_rows(
-    answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, size: int, verified: Verified
+    answer: Answer, chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, verified: Verified
 ) -> Result | None:
     note = (
         f"the time limit is too short for a search on all {dataset.given_rows:,} rows: the tree was found on a sample "
-        f"of {size:,} and verified on all"
+        f"of {chosen.lowered.problem.rows:,} and verified on all"
     )
     unproved = Answer(
         Status.FEASIBLE,

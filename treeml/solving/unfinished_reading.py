@@ -1,7 +1,8 @@
 """A file that takes too long to read -> the best tree for the part of it that can be read in time.
 
-The tree is verified on these rows, and its values are theirs; nothing is claimed about the others. Without such a tree,
-the run ends as before: with the message that reading took all of the time (D412).
+The tree is verified on these rows, and its values are theirs; nothing is claimed about the others. A small file is read
+as a whole, and its answer is that of any other run. Without a tree, the run ends as before: with the message that
+reading took all of the time (D412).
 """
 
 from __future__ import annotations
@@ -11,16 +12,19 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Answer, Deadline, Status, Stop
 from treeml.data.limits import ReadingLimits
-from treeml.data.table import Dataset, Table
+from treeml.data.table import Dataset
 from treeml.lang.diagnostic import DataError, InfeasibleError
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Result
 from treeml.solving.rows import bind, discreet
+
+if TYPE_CHECKING:
+    from treeml.data.part import Part
 
 SHARE_OF_READING = 0.6  # of the time that is left when reading begins; the rest is for the search
 LEAST = 0.5  # seconds for the search, even if the time is over: a late tree is better than none
@@ -46,8 +50,8 @@ def result_of_part(
     spec = request.spec
     path = Path(data) if data is not None else spec.folder / str(spec.data)
     try:
-        table = _part(path, request)
-        result = None if table is None else _solved(bind(table, request), request, path.name, begun, verified)
+        part = _part(path, request)
+        result = None if part is None else _solved(part, request, path.name, begun, verified)
     except (DataError, InfeasibleError, OSError):  # what is wrong with a part of the file says nothing about the file
         raise error from None
     if result is None:
@@ -62,19 +66,22 @@ def _is_plain(request: Request) -> bool:
     return not spec.untrusted and not request.files() and all(other is None for other in others)
 
 
-def _part(path: Path, request: Request) -> Table | None:
+def _part(path: Path, request: Request) -> Part | None:
     from treeml.data.part import load_part  # imported here: start-up time
 
     with discreet(request), TemporaryDirectory() as scratch:
         return load_part(path, request.spec.columns, request.spec.spans.get("data"), request.reading, Path(scratch))
 
 
-def _solved(dataset: Dataset, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
+def _solved(part: Part, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
+    dataset = bind(part.table, request)
     chosen = plan(lower(dataset, request), request)
     built = monotonic()
     limits = request.limits(begun, chosen.method)
     limits = replace(limits, deadline=Deadline(max(limits.deadline.at, built + LEAST)))
     answer = chosen.run(limits)
+    if part.is_whole and (answer.tree is not None or answer.status is Status.INFEASIBLE):
+        return verified(answer, chosen, dataset, request, Clock(begun, built))
     if answer.tree is None:
         return None
     note = (

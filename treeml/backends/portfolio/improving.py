@@ -20,6 +20,7 @@ from treeml.backends.improve.backend import ImproveBackend
 from treeml.backends.improve.rounds import ImproveSettings, improve
 from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.portfolio import simpler
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.backends.run import run
@@ -52,6 +53,10 @@ def improve_while(company: Companion) -> None:
                 _offer_greedy_trees(company, criterion)
             if is_better and company.tree is not None:
                 _replace_parts(company, company.tree)
+    elif simpler.takes(problem):
+        simpler.offers_simpler_trees(company, rounds=1)
+        _improve_greedy_trees(company)
+        simpler.offers_simpler_trees(company)
     else:
         _improve_greedy_trees(company)
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from treeml.backends.anytime import local_kernel, multipliers
-from treeml.backends.anytime.multipliers import Multipliers
-from treeml.backends.anytime.search import DEEPEST, Anytime, first_tree
+from treeml.backends.anytime import local_kernel
+from treeml.backends.anytime.search import DEEPEST, first_tree
 from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.simpler import is_searched, search_while
 from treeml.problem.evaluate import Routed
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Sum
@@ -66,8 +66,7 @@ class _Smaller:
         return self.asked.asking(self.asked.goals, (*self.asked.bounds, limit))
 
     def takes(self, most: int) -> bool:
-        problem = self.bounded(most)
-        return local_kernel.takes(problem) or multipliers.takes(problem)
+        return is_searched(self.bounded(most))
 
     def grow(self) -> None:
         """Offers greedy trees of more and more levels or leaves until one keeps every limit."""
@@ -97,17 +96,7 @@ class _Smaller:
     def search(self, most: int, seconds: float) -> None:
         """Looks for a tree of this size until there is one, or the time is up."""
         company, before, asked = self.company, self.company.tree, self.bounded(most)
-        deadline = Deadline(min(company.limits.deadline.at, Deadline.after(seconds).at))
-
-        def is_over() -> bool:
-            return company.tree is not before or company.is_over()
-
-        if local_kernel.takes(asked):
-            search = Anytime(asked, company.offer, is_over, company.limits.seed, lambda: before)
-            company.interrupts.append(search.kernel.interrupt)
-            search.run(deadline)
-            company.interrupts.pop()
-        elif multipliers.takes(asked):
-            found = Multipliers(asked, company.offer, is_over, company.interrupts, company.limits.seed)
-            for _ in found.rounds(deadline):
-                pass
+        until = Deadline.after(seconds)
+        search_while(
+            asked, company.offer, company, until, is_enough=lambda: company.tree is not before, heard=lambda: before
+        )
