@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from numeric_brute import Case, assert_best, best, deep_case
+from numeric_brute import Case, assert_best, best, deep_case, random_case
 
 from treeml.native.numeric import NumericSolver
 
-RELAXED: dict[str, Any] = {"leaves": 10**6, "price": 0, "fees": (), "groups": ()}
+RELAXED: dict[str, Any] = {"leaves": 10**6, "fees": (), "groups": ()}
 
 
 def relaxed_case(random: Random) -> Case:
     """Ties, duplicates, constant columns, weights, counts, several classes and every loss, at depth four or five."""
-    return deep_case(random, **RELAXED)
+    return deep_case(random, price=0, **RELAXED)
+
+
+def priced_case(random: Random) -> Case:
+    """The same with a price per leaf, from next to nothing to more than a split can save, and often without a depth."""
+    case = random_case(random, rows=10, columns=3)
+    price = random.choice((1, 1, 2, 3)) * random.choice((1, 1, 5, 20, 1000))
+    return replace(case, depth=random.choice((4, 5, 9, 10**6)), price=price, **RELAXED)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -32,16 +40,34 @@ def test_the_bound_reaches_the_optimum(seed: int) -> None:
     assert boxes > 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_prices_of_leaves_are_part_of_the_bound(seed: int) -> None:
+    random, boxes, trees = Random(200 + seed), 0.0, 0
+    for _ in range(60):
+        case = priced_case(random)
+        solver, deepen = case.solver(), random.choice((0, 0, 200))
+        solver.set(climb=random.choice((1, 1 << 20)), greedy=random.choice((0, 1)), deepen=deepen)
+        try:
+            outcome = solver.solve()
+        except OverflowError:  # prices of all rows together beyond 2^59
+            continue
+        assert_best(case, solver, outcome)
+        boxes += solver.statistics()["boxes"]
+        trees += 1
+    assert boxes > 0
+    assert trees > 40
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_no_bound_of_a_search_without_memory_is_too_high(seed: int) -> None:
     random = Random(100 + seed)
-    for _ in range(30):
-        case = relaxed_case(random)
+    for number in range(30):
+        case = relaxed_case(random) if number % 2 else priced_case(random)
         wanted, solver = best(case), case.solver()
         solver.set(climb=1 << 20, greedy=0, deepen=0, fail_allocation=random.randint(1, 400))
         try:
             outcome = solver.solve()
-        except MemoryError:
+        except (MemoryError, OverflowError):
             continue
         if wanted is None:
             assert outcome.status in ("infeasible", "unknown")

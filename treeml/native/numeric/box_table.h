@@ -14,7 +14,7 @@ struct box {
   int64_t bound;
   int32_t depth;        /* of the trees; 0 if there is no entry */
   int32_t final;        /* whether the bound cannot be raised */
-  int32_t column, code; /* of a cut that costs no more, if it is final and depth two does not find it; -1: a leaf */
+  int32_t column, code; /* of a cut that costs no more, if it is final; -1: a leaf, -2: a tree of depth two */
 };
 
 struct box_table {

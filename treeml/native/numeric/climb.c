@@ -36,12 +36,13 @@ static void raise_bound (struct numeric_worker *worker, struct numeric_climb *cl
 }
 
 /* Whether relaxed splits can raise the bound. */
-static int relaxes (struct numeric_worker *worker, int64_t depth, int64_t leaves, const struct numeric_climb *climb) {
+static int relaxes (struct numeric_worker *worker, int64_t depth, int64_t leaves, int64_t upper,
+                    const struct numeric_climb *climb) {
   treeml_numeric *solver = worker->solver;
-  if (climb->final || !numeric_relaxation_fits (solver, depth, leaves))
+  if (climb->final || !numeric_relaxation_fits (solver, depth, leaves, upper))
     return 0;
   if (!worker->relaxation)
-    worker->relaxation = numeric_relaxation_create (solver);
+    worker->relaxation = numeric_relaxation_create (solver, upper);
   return !!worker->relaxation;
 }
 
@@ -83,16 +84,17 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
   const int64_t known = atomic_load (&solver->bound);
   climb->bound = known > climb->bound ? known : climb->bound;
   int decided = climb->bound >= upper;
-  const int relaxing = relaxes (worker, depth, leaves, climb);
-  if (!decided && !relaxing && climb->bound > upper / 2) /* the search for better trees raises the bound itself */
+  climb->relaxing = relaxes (worker, depth, leaves, upper, climb);
+  if (!decided && !climb->relaxing && climb->bound > upper / 2) /* the search for better trees raises the bound itself */
     return 0;
   worker->slack = 0;
   worker->climbing = 1;
-  worker->allowance = relaxing ? climb->effort : climb->effort / 2 + 1;
+  worker->allowance = climb->relaxing ? climb->effort : climb->effort / 2 + 1;
   while (!decided && !numeric_stopping (solver)) {
     const int64_t target = next_target (climb, upper);
-    const int found = relaxes (worker, depth, leaves, climb) ? relax (worker, set, depth, target, climb, tree)
-                                                             : search (worker, set, depth, leaves, target, climb, tree);
+    const int found = relaxes (worker, depth, leaves, upper, climb)
+                          ? relax (worker, set, depth, target, climb, tree)
+                          : search (worker, set, depth, leaves, target, climb, tree);
     decided = !numeric_stopping (solver) && (found || climb->bound >= upper);
   }
   worker->allowance = 0;

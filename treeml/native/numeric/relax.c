@@ -8,6 +8,7 @@ enum {
 };
 
 struct numeric_relaxation {
+  int64_t price, deepest; /* of a leaf; from this depth on, prices alone limit the depth of trees */
   struct box_table table;
   struct box_key *row; /* a key for every row */
 };
@@ -39,17 +40,28 @@ struct cuts {
   struct cut *cut;
 };
 
-static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+enum { single = -1, pair = -2 }; /* instead of the column of a cut: a leaf; the best tree of depth two */
 
-int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_t leaves) {
+static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
+
+int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_t leaves, int64_t upper) {
   const int all = leaves == NUMERIC_ALL || (depth < 62 && leaves >= INT64_C (1) << depth);
-  return all && depth > 2 && depth < 64 && !solver->options.leaf_price && !solver->group;
+  const int64_t useful = numeric_useful_depth (solver, depth, upper);
+  return all && useful > 2 && useful < 64 && !solver->group;
 }
 
-struct numeric_relaxation *numeric_relaxation_create (treeml_numeric *solver) {
+/* The depth of the sides of a split, if its own is `depth`. Sides that only prices limit are alike at every depth. */
+static int64_t depth_below (const struct numeric_relaxation *known, int64_t depth) {
+  return depth >= known->deepest ? known->deepest : depth - 1;
+}
+
+struct numeric_relaxation *numeric_relaxation_create (treeml_numeric *solver, int64_t upper) {
   struct numeric_relaxation *known = arena_allocate (&solver->arena, 1, sizeof *known);
   if (!known)
     return NULL;
+  known->price = solver->options.leaf_price;
+  known->deepest = known->price ? numeric_useful_depth (solver, INT64_MAX, upper) : INT64_MAX;
   known->table.arena = &solver->arena;
   known->row = arena_reserve (&solver->arena, (size_t) solver->rows, sizeof *known->row);
   if (!known->row) {
@@ -92,8 +104,12 @@ static int list_cuts (const struct relaxed *node, int32_t column, struct cuts *c
   int64_t mass = 0;
   for (int64_t i = 0, at = 0; i < rows; i++) {
     if (i && rank[order[i]] != rank[order[i - 1]])
-      cuts->cut[at++] = (struct cut) {
-          .position = (int32_t) i, .code = rank[order[i - 1]], .end = rank[order[i]], .mass = mass, .key = key};
+      cuts->cut[at++] = (struct cut) {.position = (int32_t) i,
+                                      .code = rank[order[i - 1]],
+                                      .end = rank[order[i]],
+                                      .mass = mass,
+                                      .key = key,
+                                      .low = {node->known->price, node->known->price}};
     key = box_key_add (key, node->known->row[order[i]]);
     mass += 1 + (is_wrong (solver, order[i], node->label) ? weight_of_wrong : 0);
   }
@@ -141,13 +157,17 @@ static int32_t choose (const struct cuts *cuts, int32_t a, int32_t b) {
 
 static int64_t relax_box (struct relaxed *node);
 
-/* Bounds the side of a cut of depth two; a search of depth two ends with its optimum, if that is below the target. */
-static void relax_pair (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t target,
-                        struct box *box) {
+/* Bounds the side of a cut by trees up to depth two; such a search ends with the optimum, if that is below the target.
+   If deeper trees are allowed, their prices alone reach the target. */
+static void relax_pair (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t depth,
+                        int64_t target, struct box *box) {
   const struct numeric_part part = {
       .set = node->set, .column = cuts->column, .cut = cuts->cut[cut].code, .side = side, .path = NULL};
   struct numeric_found found;
-  box->bound = numeric_depth_two (node->worker, &part, 2, NUMERIC_ALL, target, 0, &found).bound;
+  box->bound = numeric_depth_two (node->worker, &part, depth, NUMERIC_ALL, target, 0, &found).bound;
+  if (depth < node->depth)
+    box->bound = least (box->bound, numeric_deeper_price (node->known->price, depth));
+  box->column = pair;
 }
 
 static void relax_deeper (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t target,
@@ -159,7 +179,7 @@ static void relax_deeper (struct relaxed *node, const struct cuts *cuts, int32_t
                             .known = node->known,
                             .set = &set,
                             .key = box->key,
-                            .depth = node->depth - 1,
+                            .depth = depth_below (node->known, node->depth),
                             .target = target};
     box->bound = relax_box (&below);
     box->column = below.column;
@@ -181,9 +201,10 @@ static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int
     if (*low >= target || known->final)
       return *low >= target;
   }
-  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = -1};
-  if (node->depth == 2)
-    relax_pair (node, cuts, cut, side, target, &box);
+  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = single};
+  const int64_t depth = numeric_useful_depth (node->worker->solver, node->depth, target);
+  if (depth <= 2)
+    relax_pair (node, cuts, cut, side, depth, target, &box);
   else
     relax_deeper (node, cuts, cut, side, target, &box);
   if (numeric_stopping (node->worker->solver))
@@ -219,20 +240,33 @@ static void lower_target (struct relaxed *node, int64_t value, int32_t column, i
   node->code = code;
 }
 
+/* Raises the bounds of both sides of a cut, so that either closes the cuts beyond it, if there are any, or that the cut
+   itself is closed. `low` are bounds of the sides for all cuts between its neighbours. */
+static void raise_cut (struct relaxed *node, struct cuts *cuts, int32_t cut, const int64_t low[2], int beyond,
+                       int before) {
+  const int first = before && !beyond, second = !first;
+  const int further = first ? beyond : before; /* whether the second side has cuts to close, too */
+  if (raise_side (node, cuts, cut, first, node->target - low[second]) && !further)
+    return;
+  const int64_t *here = cuts->cut[cut].low;
+  const int64_t rest = further ? low[first] : here[first];
+  raise_side (node, cuts, cut, second, node->target - rest);
+  if (!numeric_stopping (node->worker->solver) && here[0] + here[1] < node->target) /* both are final */
+    lower_target (node, here[0] + here[1], cuts->column, cuts->cut[cut].code);
+}
+
 /* Raises the bounds of the cuts strictly between two, until all of them reach the target. */
 static void cover (struct relaxed *node, struct cuts *cuts, int32_t a, int32_t b) {
   while (b - a > 1 && !numeric_stopping (node->worker->solver)) {
-    const int64_t yes = a < 0 ? 0 : cuts->cut[a].low[0], no = b < cuts->count ? cuts->cut[b].low[1] : 0;
-    if (yes + no >= node->target)
+    const int64_t price = node->known->price;
+    const int64_t low[2] = {a < 0 ? price : cuts->cut[a].low[0], b < cuts->count ? cuts->cut[b].low[1] : price};
+    if (low[0] + low[1] >= node->target)
       return;
     const int32_t cut = choose (cuts, a, b);
     learn (node, cuts, a, cut, b);
-    const int first = raise_side (node, cuts, cut, 0, node->target - no);
-    const int second = raise_side (node, cuts, cut, 1, node->target - yes);
+    raise_cut (node, cuts, cut, low, b - cut > 1, cut - a > 1);
     if (numeric_stopping (node->worker->solver))
       return;
-    if (!first && !second) /* both are final */
-      lower_target (node, cuts->cut[cut].low[0] + cuts->cut[cut].low[1], cuts->column, cuts->cut[cut].code);
     cover (node, cuts, cut, b);
     b = cut;
   }
@@ -243,8 +277,8 @@ static int64_t relax_box (struct relaxed *node) {
   treeml_numeric *solver = node->worker->solver;
   const struct numeric_stump leaf = numeric_best_stump (node->worker, node->set, NULL, 0, 1, -1, NULL);
   if (leaf.value >= NUMERIC_NONE) /* too few rows for a leaf, but more rows may have one that costs nothing */
-    return 0;
-  lower_target (node, leaf.value, -1, 0);
+    return node->known->price;
+  lower_target (node, leaf.value, single, 0);
   node->label = numeric_label (solver, node->worker->sums);
   if (!node->target || !numeric_set_values (node->worker, node->set)) {
     if (node->target)
@@ -271,9 +305,13 @@ static struct box_key key_of_set (const struct numeric_relaxation *known, const 
 
 int64_t numeric_relax (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
                        int64_t depth, int64_t target) {
-  struct relaxed root = {
-      .worker = worker, .known = known, .set = set, .depth = depth - 1, .target = target, .column = -1};
-  root.key = key_of_set (known, set);
+  struct relaxed root = {.worker = worker,
+                         .known = known,
+                         .set = set,
+                         .key = key_of_set (known, set),
+                         .depth = depth_below (known, depth),
+                         .target = target,
+                         .column = single};
   const int64_t bound = relax_box (&root);
   const struct box box = {.key = root.key,
                           .bound = bound,
@@ -286,13 +324,14 @@ int64_t numeric_relax (struct numeric_worker *worker, struct numeric_relaxation 
   return bound;
 }
 
-/* Appends the best tree of depth two of one side of a cut. */
-static int64_t append_pair (struct numeric_worker *worker, const struct numeric_part *part, struct numeric_tree *tree) {
+/* Appends the best tree of depth two. */
+static int64_t append_pair (struct numeric_worker *worker, struct numeric_set *set, struct numeric_tree *tree) {
+  const struct numeric_part part = {.set = set, .column = -1};
   struct numeric_tree below = {0};
   struct numeric_found found;
   int64_t at = -1;
-  numeric_depth_two (worker, part, 2, NUMERIC_ALL, NUMERIC_NONE, 0, &found);
-  if (!numeric_stopping (worker->solver) && numeric_depth_two_tree (worker, part, NUMERIC_ALL, &found, &below))
+  numeric_depth_two (worker, &part, 2, NUMERIC_ALL, NUMERIC_NONE, 0, &found);
+  if (!numeric_stopping (worker->solver) && numeric_depth_two_tree (worker, &part, NUMERIC_ALL, &found, &below))
     at = numeric_tree_append (&worker->solver->arena, tree, &below);
   numeric_tree_release (&worker->solver->arena, &below);
   return at;
@@ -303,18 +342,17 @@ static int64_t append_tree (struct numeric_worker *worker, struct numeric_relaxa
                             int64_t depth, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
   const struct box *box = box_table_find (&known->table, key_of_set (known, set), (int32_t) depth);
+  if (depth == 2 || (box && box->final && box->column == pair))
+    return append_pair (worker, set, tree);
   if (!box || !box->final)
     return -1;
   const int32_t column = box->column, code = box->code;
   const int64_t root = numeric_tree_add (&solver->arena, tree, column, code);
   for (int s = 0; column >= 0 && root >= 0 && s < 2; s++) {
-    const struct numeric_part part = {.set = set, .column = column, .cut = code, .side = s};
     struct numeric_set below = {0};
     int64_t at = -1;
-    if (depth == 3)
-      at = append_pair (worker, &part, tree);
-    else if (numeric_set_split (worker, set, column, code, s, &below))
-      at = append_tree (worker, known, &below, depth - 1, tree);
+    if (numeric_set_split (worker, set, column, code, s, &below))
+      at = append_tree (worker, known, &below, depth_below (known, depth), tree);
     numeric_set_release (solver, &below);
     if (at < 0)
       return -1;

@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { few_cuts = 4 };
+enum {
+  few_cuts = 4,
+  search_share = 4 /* the search has one in this many parts of the effort while relaxed splits raise the bound */
+};
 
 struct choice {
   int32_t column, index;
@@ -330,7 +333,7 @@ static void pause (struct numeric_node *node, struct numeric_worker *worker) {
   node->upper = least (node->upper, atomic_load (&solver->best_value));
   climb (node, worker);
   *effort = least (greatest (2 * *effort, solver->options.climb), INT64_MAX / 4);
-  worker->allowance = *effort;
+  worker->allowance = worker->climb.relaxing ? *effort / search_share + 1 : *effort;
 }
 
 static void work (struct numeric_node *node, struct numeric_worker *worker) {

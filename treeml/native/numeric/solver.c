@@ -411,7 +411,7 @@ static void climb_early (struct numeric_worker *worker, struct numeric_set *set)
   const int64_t best = atomic_load (&solver->best_value), upper = best < solver->upper ? best : solver->upper;
   const int64_t leaves = leaves_of_search (solver, solver->depth);
   struct numeric_tree tree = {0};
-  if (solver->depth <= 3 || !solver->options.climb || !numeric_relaxation_fits (solver, solver->depth, leaves))
+  if (solver->depth <= 3 || !solver->options.climb || !numeric_relaxation_fits (solver, solver->depth, leaves, upper))
     return;
   solver->decided = numeric_climb (worker, set, solver->depth, leaves, upper, &worker->climb, &tree);
   if (solver->decided && tree.nodes)

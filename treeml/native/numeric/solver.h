@@ -301,7 +301,8 @@ struct numeric_climb {
   int64_t bound;  /* no tree is better */
   int64_t hard;   /* the last target that took too much effort, or 0 */
   int tries;      /* how often it did */
-  int final;      /* whether relaxed splits cannot raise the bound any further */
+  int relaxing;   /* whether relaxed splits raise it */
+  int final;      /* whether they cannot raise it any further */
 };
 
 struct numeric_child;
