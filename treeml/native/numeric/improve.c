@@ -14,12 +14,14 @@ enum {
   deepest = 24,       /* trees that may be deeper are left alone */
   patience = 2,       /* polls for a first exact search of a branch; doubled each time that is not enough */
   most_patience = 11, /* how often it is doubled */
-  polish = 5,         /* how often it is doubled at once for the last three levels of a branch that is new */
-  close = 8, /* a start may cost more than the best tree by one in so many */
-  near = 4,  /* a new branch may cost more than the old one by one in so many, before its last levels are solved */
+  first_trust = 3,    /* how often it is doubled at once for the last three levels of a new branch, to begin with */
+  most_trust = 5,     /* and at most */
+  close = 8,          /* a start may cost more than the best tree by one part in so many */
+  near = 4, /* a new branch may cost more than the old one by one part in so many, before its last levels are solved */
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
   work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
-  first_effort = 64,      /* in polls; doubled every time */
+  first_effort = 128,     /* in polls; doubled every time */
+  effort_of_start = 64,   /* for the last levels of a start */
   most_effort = 1 << 24,
   least_share = 16, /* the effort is divided by no more than this */
   done = -2         /* the label of a split whose branch cannot be better */
@@ -31,6 +33,7 @@ struct numeric_improvement {
   int64_t seen;           /* the value of the best tree when it was last looked at */
   int64_t effort, share;  /* polls for the next time, and what they are divided by */
   int64_t polls, solving; /* of all moves, and of exact searches */
+  int32_t trust; /* in solving the last three levels of new branches: more if that was quick, less if it was not */
   uint64_t random;
   struct box_table table; /* the values of branches that were solved, and how often that took too long: `code` */
 };
@@ -54,6 +57,7 @@ struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) 
                                            .seen = NUMERIC_NONE,
                                            .effort = first_effort,
                                            .share = 1,
+                                           .trust = first_trust,
                                            .random = 1,
                                            .table = {.arena = &solver->arena}};
   return state;
@@ -283,6 +287,11 @@ static int is_open (struct numeric_worker *worker, struct branch *branch, const 
   return 0;
 }
 
+/* Whether no more than half of the effort went into exact searches. */
+static int may_solve (const struct numeric_worker *worker) {
+  return 2 * worker->improvement->solving <= worker->polls + worker->improvement->polls;
+}
+
 /* Makes another branch, or none. */
 static int make_branch (struct numeric_worker *worker, struct branch *branch, int forced, struct numeric_tree *tree) {
   struct numeric_improvement *state = worker->improvement;
@@ -292,7 +301,7 @@ static int make_branch (struct numeric_worker *worker, struct branch *branch, in
   if (!is_open (worker, branch, &entry))
     return 0;
   const int solvable = branch->height <= exact + 2 && branch->height < worker->solver->depth &&
-                       entry.code <= most_patience && 2 * state->solving <= worker->polls + state->polls;
+                       entry.code <= most_patience && may_solve (worker);
   if (solvable && draw (state, branch->height == exact + 1 ? 2 : 5) == 0)
     return solve_branch (worker, branch, &entry, tree);
   const int64_t most = branch->height > exact + 1 ? branch->value + branch->value / near : branch->value;
@@ -313,22 +322,38 @@ static int64_t last_splits (const struct numeric_tree *tree, int64_t node, int64
   return yes + last_splits (tree, tree->no[node], height - 1, wanted - yes, found);
 }
 
+/* Solves three levels, for as long as past solves make it seem worth it. Returns whether that was enough, and in
+   `tree` a better branch, if there is one. */
+static int solve_quickly (struct numeric_worker *worker, struct branch *branch, struct box *entry,
+                          struct numeric_tree *tree) {
+  struct numeric_improvement *state = worker->improvement;
+  const int32_t tries = entry->code = entry->code < state->trust ? state->trust : entry->code;
+  if (!solve_branch (worker, branch, entry, tree))
+    tree->nodes = 0;
+  const int quick = entry->code == tries;
+  if (quick)
+    state->trust += state->trust < most_trust;
+  else
+    state->trust -= state->trust > 0;
+  return quick;
+}
+
 /* Solves the last three levels below a node of the current tree, as far as that is quick. */
 static void solve_last_levels (struct numeric_worker *worker, struct numeric_set *all, int64_t node, int64_t height) {
   treeml_numeric *solver = worker->solver;
   struct numeric_improvement *state = worker->improvement;
   int64_t at = node;
   const int64_t parts = last_splits (&state->tree, node, height, -1, &at);
-  for (int64_t i = parts - 1; i >= 0 && !numeric_stopping (solver); i--) { /* the last first: others keep their places */
+  int quick = 1;
+  for (int64_t i = parts - 1; quick && i >= 0; i--) { /* the last first: the others keep their places */
     struct branch branch = {0};
     struct numeric_tree tree = {0}, whole = {0};
     last_splits (&state->tree, node, height, i, &branch.node);
     if (reach (worker, all, &branch)) {
       struct box entry = find_entry (state, &branch);
       if (is_open (worker, &branch, &entry) && entry.code <= most_patience) {
-        entry.code = entry.code < polish ? polish : entry.code;
-        const int better = solve_branch (worker, &branch, &entry, &tree);
-        const int64_t value = better ? replaced (worker, branch.node, &tree, &whole) : NUMERIC_NONE;
+        quick = solve_quickly (worker, &branch, &entry, &tree);
+        const int64_t value = tree.nodes ? replaced (worker, branch.node, &tree, &whole) : NUMERIC_NONE;
         if (value < state->value)
           take (state, &whole, value);
       }
@@ -336,6 +361,7 @@ static void solve_last_levels (struct numeric_worker *worker, struct numeric_set
     numeric_set_release (solver, &branch.set);
     numeric_tree_release (&solver->arena, &tree);
     numeric_tree_release (&solver->arena, &whole);
+    quick = quick && !numeric_stopping (solver);
   }
 }
 
@@ -346,7 +372,8 @@ static void try_whole (struct numeric_worker *worker, struct numeric_set *all, i
   struct numeric_improvement *state = worker->improvement;
   const int64_t before = state->value;
   take (state, whole, value);
-  solve_last_levels (worker, all, node, height);
+  if (value <= before || may_solve (worker))
+    solve_last_levels (worker, all, node, height);
   if (state->value > before && !forced)
     take (state, whole, before);
 }
@@ -442,8 +469,10 @@ void numeric_improve_from (struct numeric_worker *worker, struct numeric_set *al
     state->seen = NUMERIC_NONE; /* it goes on from the best tree instead */
     return;
   }
-  worker->allowance = solver->options.deepen;
+  worker->allowance = effort_of_start;
+  state->polls -= worker->polls;
   solve_last_levels (worker, all, 0, solver->depth);
+  state->polls += worker->polls;
   worker->allowance = 0;
   numeric_resume (solver);
   offer_current (worker);
