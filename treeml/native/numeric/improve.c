@@ -2,9 +2,10 @@
 
    A branch is replaced by the best tree of its rows, if it has three levels (or four) and that is found quickly; by one
    whose split is moved by a few rows, with the splits below as they were; or by one with another split and everything
-   below it anew. The last two levels are always solved exactly. A change that costs nothing is kept, so that the tree
-   drifts. When nothing helps for a while, the search goes on from the best tree with one of its upper splits replaced,
-   whatever that costs (iterated local search, Lourenco, Martin and Stuetzle 2003). */
+   below it anew. The last two levels are always solved exactly; the last three, too, if the branch costs little more
+   than the one it replaces. A change that costs nothing is kept, so that the tree drifts. When nothing helps for a
+   while, the search goes on from the best tree with one of its upper splits replaced, whatever that costs (iterated
+   local search, Lourenco, Martin and Stuetzle 2003). */
 #include "numeric/improve.h"
 #include "numeric/box_table.h"
 
@@ -13,9 +14,14 @@ enum {
   deepest = 24,       /* trees that may be deeper are left alone */
   patience = 2,       /* polls for a first exact search of a branch; doubled each time that is not enough */
   most_patience = 11, /* how often it is doubled */
+  first_trust = 3,    /* how often it is doubled at once for the last three levels of a new branch, to begin with */
+  most_trust = 5,     /* and at most */
+  close = 8,          /* a start may cost more than the best tree by one part in so many */
+  near = 4, /* a new branch may cost more than the old one by one part in so many, before its last levels are solved */
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
   work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
-  first_effort = 64,      /* in polls; doubled every time */
+  first_effort = 128,     /* in polls; doubled every time */
+  effort_of_start = 64,   /* for the last levels of a start */
   most_effort = 1 << 24,
   least_share = 16, /* the effort is divided by no more than this */
   done = -2         /* the label of a split whose branch cannot be better */
@@ -27,6 +33,7 @@ struct numeric_improvement {
   int64_t seen;           /* the value of the best tree when it was last looked at */
   int64_t effort, share;  /* polls for the next time, and what they are divided by */
   int64_t polls, solving; /* of all moves, and of exact searches */
+  int32_t trust; /* in solving the last three levels of new branches: more if that was quick, less if it was not */
   uint64_t random;
   struct box_table table; /* the values of branches that were solved, and how often that took too long: `code` */
 };
@@ -50,6 +57,7 @@ struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) 
                                            .seen = NUMERIC_NONE,
                                            .effort = first_effort,
                                            .share = 1,
+                                           .trust = first_trust,
                                            .random = 1,
                                            .table = {.arena = &solver->arena}};
   return state;
@@ -176,17 +184,20 @@ static int solve_branch (struct numeric_worker *worker, struct branch *branch, s
   treeml_numeric *solver = worker->solver;
   const int64_t left = worker->allowance, tries = (int64_t) patience << entry->code, most = left < tries ? left : tries;
   const int64_t all = INT64_C (1) << branch->height, depth = solver->depth - branch->height;
+  const int known = entry->final; /* the value of the best tree, but not the tree */
   const struct numeric_task task = {.depth = branch->height,
                                     .leaves = branch->leaves >= all ? NUMERIC_ALL : branch->leaves,
-                                    .budget = branch->value,
+                                    .budget = known ? entry->bound + 1 : branch->value,
                                     .path = depth ? &branch->path[depth - 1] : NULL};
   worker->allowance = most;
   const struct numeric_outcome outcome = numeric_search (worker, &branch->set, &task, tree, NULL);
   worker->improvement->solving += most - worker->allowance;
   worker->allowance += left - most;
   const int paused = left > most && numeric_resume (solver), better = outcome.value < branch->value && tree->nodes;
-  entry->final = !paused && !numeric_stopping (solver);
-  entry->bound = entry->final ? (better ? outcome.value : branch->value) : 0;
+  if (!known) {
+    entry->final = !paused && !numeric_stopping (solver);
+    entry->bound = entry->final ? (better ? outcome.value : branch->value) : 0;
+  }
   entry->code += paused;
   if (paused || entry->final)
     box_table_keep (&worker->improvement->table, entry);
@@ -276,6 +287,11 @@ static int is_open (struct numeric_worker *worker, struct branch *branch, const 
   return 0;
 }
 
+/* Whether no more than half of the effort went into exact searches. */
+static int may_solve (const struct numeric_worker *worker) {
+  return 2 * worker->improvement->solving <= worker->polls + worker->improvement->polls;
+}
+
 /* Makes another branch, or none. */
 static int make_branch (struct numeric_worker *worker, struct branch *branch, int forced, struct numeric_tree *tree) {
   struct numeric_improvement *state = worker->improvement;
@@ -285,10 +301,88 @@ static int make_branch (struct numeric_worker *worker, struct branch *branch, in
   if (!is_open (worker, branch, &entry))
     return 0;
   const int solvable = branch->height <= exact + 2 && branch->height < worker->solver->depth &&
-                       entry.code <= most_patience && 2 * state->solving <= worker->polls + state->polls;
+                       entry.code <= most_patience && may_solve (worker);
   if (solvable && draw (state, branch->height == exact + 1 ? 2 : 5) == 0)
     return solve_branch (worker, branch, &entry, tree);
-  return resplit (worker, branch, draw (state, 2) == 0, branch->value, tree);
+  const int64_t most = branch->height > exact + 1 ? branch->value + branch->value / near : branch->value;
+  return resplit (worker, branch, draw (state, 2) == 0, most, tree);
+}
+
+/* The splits with three levels below a node: counts them, and looks for one of them, as upper_splits does. */
+static int64_t last_splits (const struct numeric_tree *tree, int64_t node, int64_t height, int64_t wanted,
+                            int64_t *found) {
+  if (height <= exact || tree->column[node] < 0)
+    return 0;
+  if (height == exact + 1) {
+    if (!wanted)
+      *found = node;
+    return 1;
+  }
+  const int64_t yes = last_splits (tree, tree->yes[node], height - 1, wanted, found);
+  return yes + last_splits (tree, tree->no[node], height - 1, wanted - yes, found);
+}
+
+/* Solves three levels, for as long as past solves make it seem worth it. Returns whether that was enough, and in
+   `tree` a better branch, if there is one. */
+static int solve_quickly (struct numeric_worker *worker, struct branch *branch, struct box *entry,
+                          struct numeric_tree *tree) {
+  struct numeric_improvement *state = worker->improvement;
+  const int32_t tries = entry->code = entry->code < state->trust ? state->trust : entry->code;
+  if (!solve_branch (worker, branch, entry, tree))
+    tree->nodes = 0;
+  const int quick = entry->code == tries;
+  if (quick)
+    state->trust += state->trust < most_trust;
+  else
+    state->trust -= state->trust > 0;
+  return quick;
+}
+
+/* Solves the last three levels below a node of the current tree, as far as that is quick. */
+static void solve_last_levels (struct numeric_worker *worker, struct numeric_set *all, int64_t node, int64_t height) {
+  treeml_numeric *solver = worker->solver;
+  struct numeric_improvement *state = worker->improvement;
+  int64_t at = node;
+  const int64_t parts = last_splits (&state->tree, node, height, -1, &at);
+  int quick = 1;
+  for (int64_t i = parts - 1; quick && i >= 0; i--) { /* the last first: the others keep their places */
+    struct branch branch = {0};
+    struct numeric_tree tree = {0}, whole = {0};
+    last_splits (&state->tree, node, height, i, &branch.node);
+    if (reach (worker, all, &branch)) {
+      struct box entry = find_entry (state, &branch);
+      if (is_open (worker, &branch, &entry) && entry.code <= most_patience) {
+        quick = solve_quickly (worker, &branch, &entry, &tree);
+        const int64_t value = tree.nodes ? replaced (worker, branch.node, &tree, &whole) : NUMERIC_NONE;
+        if (value < state->value)
+          take (state, &whole, value);
+      }
+    }
+    numeric_set_release (solver, &branch.set);
+    numeric_tree_release (&solver->arena, &tree);
+    numeric_tree_release (&solver->arena, &whole);
+    quick = quick && !numeric_stopping (solver);
+  }
+}
+
+/* Takes over a tree whose branch at a node is new, and solves the last levels of the branch. Unless it is forced, the
+   tree before comes back if it was better. */
+static void try_whole (struct numeric_worker *worker, struct numeric_set *all, int64_t node, int64_t height, int forced,
+                       struct numeric_tree *whole, int64_t value) {
+  struct numeric_improvement *state = worker->improvement;
+  const int64_t before = state->value;
+  take (state, whole, value);
+  if (value <= before || may_solve (worker))
+    solve_last_levels (worker, all, node, height);
+  if (state->value > before && !forced)
+    take (state, whole, before);
+}
+
+static void offer_current (struct numeric_worker *worker) {
+  if (worker->improvement->value >= atomic_load (&worker->solver->best_value))
+    return;
+  numeric_offer (worker, &worker->improvement->tree);
+  worker->statistics.replacements++;
 }
 
 /* Tries another branch. `forced`: keeps it whatever it costs. */
@@ -306,15 +400,14 @@ static void move (struct numeric_worker *worker, struct numeric_set *all, int64_
       branch.set = (struct numeric_set) {0};
     }
     const int64_t value = made && !numeric_stopping (solver) ? replaced (worker, node, &tree, &whole) : NUMERIC_NONE;
-    if (value < state->value)
-      state->stale = 0;
-    if (value < NUMERIC_NONE && (value <= state->value || forced)) {
-      if (value < atomic_load (&solver->best_value)) {
-        numeric_offer (worker, &whole);
-        worker->statistics.replacements++;
-      }
+    const int64_t before = state->value;
+    if (value < NUMERIC_NONE && branch.height > exact + 1)
+      try_whole (worker, all, node, branch.height, forced, &whole, value);
+    else if (value <= before)
       take (state, &whole, value);
-    }
+    if (state->value < before)
+      state->stale = 0;
+    offer_current (worker);
   }
   numeric_set_release (solver, &branch.set);
   numeric_tree_release (&solver->arena, &tree);
@@ -351,14 +444,46 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
   }
 }
 
-void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
+/* Whether parts of trees can be replaced now. */
+static int is_ready (struct numeric_worker *worker) {
   treeml_numeric *solver = worker->solver;
   if (numeric_stopping (solver) || !numeric_improvement_fits (solver) || !solver->best.nodes)
+    return 0;
+  if (!worker->improvement && !(worker->improvement = numeric_improvement_create (solver)))
+    numeric_stop_search (solver, TREEML_MEMORY);
+  return !!worker->improvement;
+}
+
+void numeric_improve_from (struct numeric_worker *worker, struct numeric_set *all, const struct numeric_tree *tree) {
+  treeml_numeric *solver = worker->solver;
+  if (!is_ready (worker))
     return;
-  if (!worker->improvement && !(worker->improvement = numeric_improvement_create (solver))) {
+  struct numeric_improvement *state = worker->improvement;
+  if (!numeric_tree_copy (&solver->arena, &state->tree, tree)) {
     numeric_stop_search (solver, TREEML_MEMORY);
     return;
   }
+  state->stale = 0;
+  state->value = numeric_tree_finish (solver, &state->tree);
+  if (state->value >= NUMERIC_NONE) {
+    state->seen = NUMERIC_NONE; /* it goes on from the best tree instead */
+    return;
+  }
+  worker->allowance = effort_of_start;
+  state->polls -= worker->polls;
+  solve_last_levels (worker, all, 0, solver->depth);
+  state->polls += worker->polls;
+  worker->allowance = 0;
+  numeric_resume (solver);
+  offer_current (worker);
+  const int64_t best = atomic_load (&solver->best_value);
+  state->seen = state->value <= best + best / close ? best : NUMERIC_NONE;
+}
+
+void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
+  treeml_numeric *solver = worker->solver;
+  if (!is_ready (worker))
+    return;
   struct numeric_improvement *state = worker->improvement;
   const int64_t before = atomic_load (&solver->best_value);
   if (before < state->seen && !restart (worker))

@@ -443,8 +443,11 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
     if (ended && solver->options.leaf_price) {
       solver->known = depth;
       raise_by_prices (solver, depth);
-    } else
+    } else {
       try_greedy (worker, set, &tree, 0, &deeper);
+      if (deeper.nodes)
+        numeric_improve_from (worker, set, &deeper);
+    }
     numeric_improve (worker, set);
     if (!numeric_stopping (solver))
       climb_early (worker, set);
