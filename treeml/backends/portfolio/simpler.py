@@ -135,7 +135,7 @@ def _needed(problem: Problem) -> frozenset[int]:
 
 
 def _with_room(problem: Problem, splits: int) -> Problem:
-    """The problem with so many levels and leaves fewer, for splits to be added."""
+    """The problem with lower limits on depth and leaves, which leave room for this number of splits."""
     if not splits:
         return problem
     bounds = tuple(
