@@ -13,6 +13,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder
 from treeml.native.solver import Found, Solver
 from treeml.native.solver_input import Labels
 
@@ -49,6 +50,7 @@ def main() -> None:
     parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--within", type=float, default=30, help="seconds for each solve")
     options = parser.parse_args()
+    options.data_dir = data_folder(options.data_dir, "cp4im", options.sets)
     first: dict[str, float] = {}
     print(f"depth {options.depth}, CPU seconds without the idea divided by seconds with all ideas, geometric mean")
     print(f"{'':34}" + "".join(f"{name[:12]:>14}" for name in options.sets) + f"{'mean':>9}{'passes':>11}{'nodes':>11}")

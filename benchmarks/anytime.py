@@ -38,11 +38,15 @@ def main() -> None:
     if options.one:
         print(json.dumps(measured(options)))
         return
+    # Imported here: the interpreters of peers run this file by its path.
+    from benchmarks.data_folder import data_folder, sets_in
+
+    options.data_dir = data_folder(options.data_dir, "numeric", options.sets)
     columns = [*OURS, *(["native before", "improve before"] if options.before else [])]
     columns += PEERS if options.peers else ()
     print(f"{'set':13}{'depth':>6}{'s':>4}" + "".join(f"{column:>17}" for column in columns), flush=True)
     best = equal = worse = 0
-    for name in options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv")):
+    for name in sets_in(options.data_dir, options.sets):
         for depth in options.depth:
             for within in options.within:
                 results = [fit(options, column, name, depth, within) for column in columns]

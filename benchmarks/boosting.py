@@ -24,6 +24,7 @@ import click
 import numpy as np
 
 import treeml as tml
+from benchmarks.data_folder import data_folder
 from treeml.data.table import Dataset
 from treeml.solving.options import RunOptions
 from treeml.solving.pipeline import prepare, solve_part
@@ -134,6 +135,8 @@ def main(
 ) -> None:
     """Measure, and print one line for each criterion and set."""
     wrong = 0
+    if data_dir is not None:
+        data_dir = data_folder(data_dir, "cp4im", sets or SETS)
     _load_libraries()
     with tempfile.TemporaryDirectory() as folder:
         for criterion in criteria or tuple(PENALTIES):

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder, sets_in
+
 GRACE = 30.0  # seconds for starting, reading and ending
 
 
@@ -28,11 +30,12 @@ def main() -> None:
     if options.file:
         print(json.dumps(solved(options)))
         return
+    options.data_dir = data_folder(options.data_dir, "numeric", options.sets)
     requirements = options.require or [f"depth <= {depth}" for depth in options.depth]
     print("| set | required | " + " | ".join(f"{seconds:g} s" for seconds in options.within) + " |")
     print("| --- | --- |" + " --- |" * len(options.within), flush=True)
     positive = cells = 0
-    for name in options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv")):
+    for name in sets_in(options.data_dir, options.sets):
         for required in requirements:
             results = [run(options, name, required, seconds) for seconds in options.within]
             print(f"| {name} | {required} | " + " | ".join(map(shown, results)) + " |", flush=True)

@@ -16,6 +16,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder
 from treeml.native.solver import Found, Solver
 from treeml.native.solver_input import Labels
 
@@ -43,6 +44,7 @@ def main() -> None:
     parser.add_argument("--unbounded", action="store_true", help="the sets and depths of Table 5.2 of the thesis")
     parser.add_argument("--curve", action="store_true", help="entries and memory over time")
     options = parser.parse_args()
+    options.data_dir = data_folder(options.data_dir, "cp4im", options.sets)
     if options.curve:
         curves(options)
         return

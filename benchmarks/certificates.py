@@ -14,6 +14,7 @@ from pathlib import Path
 from time import process_time
 
 import treeml as tml
+from benchmarks.data_folder import data_folder, sets_in
 
 # Set and depth -> the longest check in seconds and the largest packed file in bytes: twice the solve plus the proof,
 # and twice the size, that a prototype of the same format needed on one core.
@@ -34,7 +35,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", help="names of files without .csv; all by default")
     parser.add_argument("--keep", type=Path, help="a folder for the certificates")
     options = parser.parse_args()
-    names = options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
+    options.data_dir = data_folder(options.data_dir, "cp4im", options.sets)
+    names = sets_in(options.data_dir, options.sets)
     titles = f"{'errors':>7}{'solve':>8}{'proof':>8}{'claims / depth two':>22}{'bytes':>11}{'check':>8}"
     print(f"{'set, depth':24}{titles}  claim")
     for depth in options.depth:

@@ -1,7 +1,8 @@
 """data folder -> a table of solving times with requirements that couple the leaves, beside pystreed if it is there.
 
-`python -m benchmarks.coupled --data-dir DIR --pystreed PYTHON`. DIR holds adult, compas, german-credit, student-mat and
-student-por as binary CSV with a header: the label first and the sensitive group second, in compas the label last.
+`python -m benchmarks.coupled --data-dir DIR --pystreed PYTHON`. DIR, or its folder `fair`, holds adult, compas,
+german-credit, student-mat and student-por as binary CSV with a header: the label first and the sensitive group second,
+in compas the label last.
 `--pystreed` names a Python that has pystreed; without it only our times are printed. Times are those of the whole call
 `model.solve` from a frame to a verified result, and of the whole `fit` there, each with one thread, in seconds of the
 processor, so that other work on the machine matters less. Each side is one process that takes the cases in turn; one
@@ -28,6 +29,8 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+
+from benchmarks.data_folder import data_folder
 
 WHILE = 0.25  # calls are repeated for this many seconds
 SETS = ("adult", "compas", "german-credit", "student-mat", "student-por")
@@ -69,6 +72,7 @@ def main() -> None:
         for asked in sys.stdin:
             print("\n" + json.dumps(measure(options, FairCase(**json.loads(asked)))), flush=True)
         return
+    options.data_dir = data_folder(options.data_dir, "fair", options.sets)
     print(f"{'case':40}{'ours, s':>12}{'errors':>9}{'pystreed, s':>14}{'errors':>9}{'ratio':>9}")
     ratios: dict[int, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:

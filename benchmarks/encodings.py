@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data_folder import folder_of_folders
 from treeml.backends.contract import Answer, Deadline, Limits, Status
 from treeml.problem.problem import Bound, Feature, Goal, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
@@ -87,6 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
         "formulations, depth 2": formulations,
         "comparison with odtlearn": partial(against_odtlearn, python=given.odtlearn, sets=given.set or BESIDE_ODTLEARN),
     }
+    folder_of_folders(given.data_dir, "", ("cp4im", "fair", "mixed", "numeric"))
     warm_up()
     failed = 0
     for title, table in tables.items():

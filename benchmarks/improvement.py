@@ -21,6 +21,7 @@ from typing import Any
 import click
 
 import treeml as tml
+from benchmarks.data_folder import folder_of_folders
 from treeml.data.table import Dataset
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
@@ -80,6 +81,7 @@ def main(
     resume: bool,
 ) -> None:
     """Run the folds, and print one line for each start and set."""
+    data_dir = folder_of_folders(data_dir, "slim", sets)
     chosen = folds or (LONG if is_long else ROUTINE)
     known = list(_known(output)) if resume else []
     lines = []

@@ -19,6 +19,7 @@ import click
 import numpy as np
 
 import treeml as tml
+from benchmarks.data_folder import folder_of_folders
 from treeml.backends import registry
 from treeml.backends.contract import Deadline, Limits
 from treeml.backends.improve.inner import ByBackend
@@ -45,6 +46,7 @@ def main(
     data_dir: Path, sets: tuple[str, ...], depths: tuple[int, ...], backend: str, seconds: float, instances: int
 ) -> None:
     """Measure, and print the most rows for every depth."""
+    data_dir = folder_of_folders(data_dir, "slim", sets)
     folders = [folder for folder in sorted(data_dir.iterdir()) if not sets or folder.name in sets]
     worlds = [world for folder in folders for world in _worlds(folder)]
     inner = ByBackend(((registry.get(backend), {}),), Limits(), seconds)

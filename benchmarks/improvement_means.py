@@ -18,6 +18,7 @@ from typing import Any
 
 import click
 
+from benchmarks.data_folder import folder_of_folders
 from benchmarks.improvement import Means, measure
 from treeml.solving.report import table_text
 
@@ -52,6 +53,7 @@ def main(
     data_dir: Path, folds: tuple[int, ...], within: float, patience: float, output: Path | None, resume: bool
 ) -> None:
     """Run every variant on every set, and print a table for each kind of start."""
+    data_dir = folder_of_folders(data_dir, "slim")
     runs: Runs = []
     if resume and output is not None and output.exists():
         runs = [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]

@@ -23,6 +23,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 import treeml as tml
+from benchmarks.data_folder import folder_of_folders
 from treeml.backends.contract import Deadline, Limits, Status
 from treeml.problem.problem import Bound, Feature, Problem, Test
 from treeml.problem.terms import Depth, Predicted, Sum
@@ -63,6 +64,7 @@ def main(arguments: list[str] | None = None) -> int:
         return calibrate(given.limit)
     if given.data_dir is None:
         parser.error("--data-dir is needed")
+    given.data_dir = folder_of_folders(given.data_dir, "", ("numeric", "mixed"))
     names = [name for name in given.sets.split(",") if name in SETS]
     failed = 0
     for title, table in (("minimum depth", least_depth), ("minimum size", least_size)):

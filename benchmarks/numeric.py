@@ -37,6 +37,12 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options)))
         return
+    # Imported here: the interpreters of peers run this file by its path.
+    from benchmarks.data_folder import data_folder, sets_in
+
+    if options.data_dir is not None:
+        options.data_dir = data_folder(options.data_dir, "numeric", options.sets)
+        options.sets = sets_in(options.data_dir, options.sets)
     if options.ablation:
         ablate(options)
     elif options.anytime:
@@ -75,7 +81,7 @@ def race(options: argparse.Namespace, depth: int) -> None:
     print(f"{'set':14}{'rows':>7}{'columns':>9}{'numeric':>22}{'pycontree':>22}{'ratio':>9}")
     ratios: list[float] = []
     unfinished = 0
-    for name in names(options):
+    for name in options.sets:
         path = options.data_dir / f"{name}.csv"
         ours = run(options, "whole" if options.whole else "numeric", path, depth)
         peer = run(options, "pycontree", path, depth)
@@ -95,7 +101,7 @@ def race(options: argparse.Namespace, depth: int) -> None:
 def ablate(options: argparse.Namespace) -> None:
     variants = ("", "lazy=0", "cross=0", "near=0", "greedy=0", "deepen=0", "slack=0", "kernel=2", "kernel=1", "cell=32")
     print(f"\n{'set':14}{'depth':>6}" + "".join(f"{variant or 'all':>11}" for variant in variants))
-    for name in names(options):
+    for name in options.sets:
         for depth in options.depth:
             path = options.data_dir / f"{name}.csv"
             times = [run(options, "numeric", path, depth, variant)["seconds"] for variant in variants]
@@ -106,7 +112,7 @@ def know(options: argparse.Namespace) -> None:
     """Errors of the best tree so far; the limits are wall-clock time, because both solvers stop by it."""
     print(f"{'set':14}{'depth':>6}{'numeric, 1 s':>16}{'bound':>8}{'pycontree, 10 s':>18}")
     options.repeat = 1
-    for name in names(options):
+    for name in options.sets:
         for depth in options.depth:
             path = options.data_dir / f"{name}.csv"
             options.within = 1.0
@@ -119,10 +125,6 @@ def know(options: argparse.Namespace) -> None:
 
 def known(result: dict[str, Any]) -> str:
     return f"{result['errors']}{'*' if result['proved'] else ''}"
-
-
-def names(options: argparse.Namespace) -> list[str]:
-    return options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
 
 
 def shown(result: dict[str, Any] | None) -> str:

@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder, sets_in
+
 OURS = ("model", "solver")
 PEERS = ("pystreed", "pydl8.5")
 SLOW = 0.05  # a set counts in the mean if the fastest peer takes at least this many seconds
@@ -34,6 +36,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options)))
         return
+    options.data_dir = data_folder(options.data_dir, "cp4im", options.sets)
     for depth in options.depth:
         race(options, depth)
 
@@ -56,7 +59,7 @@ def arguments() -> argparse.Namespace:
 
 
 def race(options: argparse.Namespace, depth: int) -> None:
-    names = options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv"))
+    names = sets_in(options.data_dir, options.sets)
     solvers = [*OURS, *options.peers]
     print(f"depth {depth}: seconds (peak MB of the fit), value; {options.weights} weights")
     weighted = options.weights != "none"

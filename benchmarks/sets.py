@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder
+
 # set, price of a leaf, depth budget of the peer (one more than the depth), slack
 CASES = (
     ("compas", "0.01", 4, "0.05"),
@@ -43,6 +45,7 @@ def main() -> None:
     if options.one:
         print(json.dumps(measure(options)))
         return
+    options.data_dir = data_folder(options.data_dir, "sparse", options.sets)
     has_peer = options.peers == "treefarms" and find_spec("treefarms") is not None
     parts = PARTS if has_peer else PARTS[:-1]
     print(f"{'set':8}{'price':>7}{'budget':>7}{'slack':>6}{'own':>12}{'trees':>12}{'theirs':>12}", end="")

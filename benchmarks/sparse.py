@@ -28,9 +28,13 @@ def main() -> None:
         measure = {"treeml": by_treeml, "gosdt": by_gosdt}[options.one]
         print(json.dumps(measure(options.file, options.price[0], options.depth[0], options.within)))
         return
+    # Imported here: the interpreters of peers run this file by its path.
+    from benchmarks.data_folder import data_folder, sets_in
+
+    options.data_dir = data_folder(options.data_dir, "sparse", options.sets)
     print(f"{'set':12}{'price':>8}{'depth':>7}{'treeml':>24}{'gosdt':>24}{'ratio':>9}")
     ratios = []
-    for name in options.sets or sorted(path.stem for path in options.data_dir.glob("*.csv")):
+    for name in sets_in(options.data_dir, options.sets):
         for price in options.price:
             for depth in options.depth:
                 ours = run(options, "treeml", name, price, depth)

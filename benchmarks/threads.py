@@ -16,6 +16,8 @@ from time import perf_counter
 
 import numpy as np
 
+from benchmarks.data_folder import data_folder
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
@@ -26,6 +28,7 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="number of runs; the fastest counts")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.data_dir = data_folder(options.data_dir, "cp4im", options.sets)
     if options.one:
         measure(options)
         return

@@ -26,6 +26,7 @@ from treeml.data.rounding import (
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
 from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_text
 from treeml.lang.diagnostic import DataError, Diagnostic
+from treeml.lang.identity import Same
 from treeml.lang.measures import BUILT_IN, MEASURES
 from treeml.lang.spec import LinearLeaves, Spec, Use
 
@@ -119,7 +120,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
 
 
 @dataclass(frozen=True, slots=True)
-class _Roles:
+class Roles:
     """The roles of the columns."""
 
     mentions: list[Mention]
@@ -134,33 +135,23 @@ class _Roles:
     needed: list[str]  # the columns whose missing values matter
 
 
-def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
+def _roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> Roles:
+    return roles_of_bits(spec, table) or _make_roles(spec, table, mistakes, notes)
+
+
+def roles_of_bits(spec: Spec, table: Table) -> Roles | None:
+    """The roles of the columns of a matrix of 0 and 1; None if other columns or remarks make a closer look necessary.
+
+    Only the names of the columns matter, and a model is solved many times: fold by fold, limit by limit.
+    """
     columns = table.columns
     if not isinstance(columns, BitColumns) or columns.others:
-        return _make_roles(spec, table, mistakes, notes)
-    # Of a matrix of 0 and 1 only the names matter, and a model is solved many times: fold by fold, limit by limit.
-    return _roles_of_bits(_Same(spec), tuple(columns.index), table.target, table.weight) or _make_roles(
-        spec, table, mistakes, notes
-    )
-
-
-class _Same:
-    """An object as a key that is equal to itself alone; the key keeps it alive, so that no other gets its identity."""
-
-    __slots__ = ("kept",)
-
-    def __init__(self, kept: Spec) -> None:
-        self.kept = kept
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.kept is other.kept
-
-    def __hash__(self) -> int:
-        return id(self.kept)
+        return None
+    return _roles_of_bits(Same(spec), tuple(columns.index), table.target, table.weight)
 
 
 @lru_cache(maxsize=32)
-def _roles_of_bits(spec: _Same, names: tuple[str, ...], target: str | None, weight: str | None) -> _Roles | None:
+def _roles_of_bits(spec: Same[Spec], names: tuple[str, ...], target: str | None, weight: str | None) -> Roles | None:
     """None if there is something to say about the columns, which needs the table."""
     bits = BitColumns(names, np.zeros((len(names), 1), dtype=np.bool_), (0, 1), {})
     mistakes: list[Diagnostic] = []
@@ -169,7 +160,7 @@ def _roles_of_bits(spec: _Same, names: tuple[str, ...], target: str | None, weig
     return None if mistakes or notes else roles
 
 
-def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> _Roles:
+def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> Roles:
     named, asked = list(mentions(spec)), list(uses(spec))
     mistakes += spec_checks.absent_columns(named, table, spec)
     target = spec.target if spec.target is not None else table.target
@@ -184,7 +175,7 @@ def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: lis
     whole = [name for name in (target, spec.observed, weight, *clustered, *costs, *linear) if name is not None]
     matter = ("target", "weight", "group", "condition", "cluster", "cost")
     needed = dict.fromkeys((*features, *(each.column for each in named if each.role in matter), *whole))
-    return _Roles(named, asked, target, weight, clustered, linear, features, tasks, whole, list(needed))
+    return Roles(named, asked, target, weight, clustered, linear, features, tasks, whole, list(needed))
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:

@@ -142,11 +142,12 @@ class CoupledHandle(ABC, Generic[Found]):
         start: tuple[Any, ...] | None = None,
         on_progress: Progress | None = None,
         options: Mapping[str, int] | None = None,
+        is_brief: bool = False,
     ) -> Found:
         """The tree of least cost + leaf_price * leaves with low[j] <= sum j + 1 <= high[j] for all j; None: no limit.
 
         Only trees with a value up to `upper` are wanted; `lower` is a bound that the caller has proved. `start` is a
-        flat tree to begin with.
+        flat tree to begin with. `is_brief`: nobody can press Ctrl-C in time, so nobody has to listen for it.
         """
         settings = {"support": support, "leaf_price": leaf_price, "threads": threads}
         for name, value in (("depth", depth), ("leaves", leaves), ("memory", memory)):
@@ -162,7 +163,10 @@ class CoupledHandle(ABC, Generic[Found]):
         self._limit(low, high)
         self._settle(settings)
         self._start(start)
-        self._run(on_progress)
+        if is_brief:
+            self._call("solve")
+        else:
+            self._run(on_progress)
         return self._found()
 
     def _settle(self, settings: Mapping[str, int]) -> None:

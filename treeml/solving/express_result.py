@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from fractions import Fraction
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from treeml.backends import registry
 from treeml.backends.claims import Proof, require
@@ -33,6 +33,12 @@ SHARE_OF_TIME = 0.1  # of a time limit
 def time_for_search(task: ExpressTask, spent: float) -> float:
     """The seconds that the express way may search; not positive if there is no time for it."""
     return MOST_SECONDS if task.within is None else min(MOST_SECONDS, SHARE_OF_TIME * task.within - spent)
+
+
+class LateAnswer(Protocol):
+    """What an ExpressResult asks for its parts: a method `make_...` for every one that is not usual."""
+
+    ended: float
 
 
 class ExpressAnswer(ABC):
@@ -165,7 +171,7 @@ class ExpressResult(Result):
     """A Result that makes its parts when they are read."""
 
     __slots__ = ("_answer",)
-    _answer: ExpressAnswer
+    _answer: LateAnswer
 
 
 def _part(name: str, default: Any, factory: Any) -> property:
@@ -188,7 +194,7 @@ for _field in fields(Result):
     setattr(ExpressResult, _field.name, _part(_field.name, _field.default, _field.default_factory))
 
 
-def late_result(answer: ExpressAnswer, wrong: Sequence[str]) -> Result:
+def late_result(answer: LateAnswer, wrong: Sequence[str]) -> Result:
     """The result of an answer; BackendError if something is wrong with it."""
     if wrong:
         raise BackendError(not_verified(BACKEND, tuple(wrong)))

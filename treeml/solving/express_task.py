@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from treeml.lang.diagnostic import Diagnostic, SpecError
-from treeml.lang.spec import CheckedGoal, Spec, Use
+from treeml.lang.spec import CheckedGoal, Requirement, Spec, Use
 from treeml.lang.statements import Statements
 from treeml.lang.syntax import Include
 from treeml.solving.checking import SameStatements, check, key_of
@@ -61,29 +61,35 @@ def _task(
         spec, warnings = check(model, RunOptions(within=within, threads=threads), data=(), has_target=True)
     except SpecError:
         return None
+    if spec.target != "y" or not is_plain(spec) or len(spec.requirements) != 1:
+        return None
+    depth, kind = depth_limit(spec.requirements[0]), goal_kind(spec.goals[0])
+    return None if kind is None or depth is None else ExpressTask(spec, warnings, kind, depth, spec.within)
+
+
+def is_plain(spec: Spec, allowed: tuple[str, ...] = ()) -> bool:
+    """Does the spec have one goal, leave all else as if it were not written, and suit this back-end and one thread?
+
+    Requirements and the parts `allowed` may be anything.
+    """
     usual = Spec()
-    others = [each.name for each in fields(Spec) if each.name not in ASKED]
-    if any(getattr(spec, name) != getattr(usual, name) for name in others) or spec.target != "y":
-        return None
-    if spec.threads not in (None, 1) or not _may_be_native(spec):
-        return None
-    if len(spec.goals) != 1 or len(spec.requirements) != 1:
-        return None
-    (goal,), (requirement,) = spec.goals, spec.requirements
-    depth, kind = int(requirement.limit), _kind_of(goal)
-    if kind is None or requirement.sense != "<=" or requirement.share_of_rows:
-        return None
-    if not _is_measure(requirement.expression, "depth") or requirement.limit != depth or depth < 1:
-        return None
-    return ExpressTask(spec, warnings, kind, depth, spec.within)
+    others = [each.name for each in fields(Spec) if each.name not in ASKED and each.name not in allowed]
+    if any(getattr(spec, name) != getattr(usual, name) for name in others) or spec.threads not in (None, 1):
+        return False
+    named = [(each.name, dict(each.options)) for each in spec.backends]
+    return len(spec.goals) == 1 and named in ([], [(BACKEND, {})])
 
 
-def _may_be_native(spec: Spec) -> bool:
-    """Does the spec name no back-end, or this one as it is?"""
-    return not spec.backends or [(each.name, dict(each.options)) for each in spec.backends] == [(BACKEND, {})]
+def depth_limit(requirement: Requirement) -> int | None:
+    """The limit, if the requirement is one on the depth that trees with a split can meet."""
+    depth = int(requirement.limit)
+    if requirement.sense != "<=" or requirement.share_of_rows or requirement.limit != depth or depth < 1:
+        return None
+    return depth if _is_measure(requirement.expression, "depth") else None
 
 
-def _kind_of(goal: CheckedGoal) -> str | None:
+def goal_kind(goal: CheckedGoal) -> str | None:
+    """What the goal asks for; None if it is neither the fewest errors nor the least squares."""
     if _is_measure(goal.expression, "errors" if goal.sense == "minimize" else "accuracy"):
         return ERRORS
     return SQUARES if goal.sense == "minimize" and _is_measure(goal.expression, "squared_loss") else None

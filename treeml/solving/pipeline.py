@@ -11,7 +11,8 @@ raise    Answer                      -> Tree            trees/raising.py
 verify   Tree, Dataset               -> exact values    verify_answer.py, verify.py
 
 A forest (`ensemble by ...`) takes its own way from Dataset to Result: `forest_result.py`. Arrays of numbers and a spec
-that asks for the fewest errors (or the best accuracy) up to a small depth take a shorter way: `express.py`.
+that asks for the fewest errors (or the best accuracy) up to a small depth take a shorter way: `express.py`. So does a
+frame of 0 and 1, after `load`, if the spec also limits gaps between groups: `express_gaps.py`.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from treeml.solving.checking import check
 from treeml.solving.choice import Chosen, lower, plan
 from treeml.solving.conflict import smallest_conflict
 from treeml.solving.express import express
+from treeml.solving.express_gaps import express_gaps
 from treeml.solving.feasibility import impossible
 from treeml.solving.haste import best_of_samples, better_of, may_sample, start_of, time_to_verify
 from treeml.solving.long_run import long_run_said
@@ -72,10 +74,15 @@ def solve(
     except DataError as error:
         in_memory = y is not None or options.weight is not None
         return result_of_part(error, request, data, in_memory, begun, verified_result)
+    is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
+    if not is_file and on_progress is None:
+        brief = express_gaps(table, request, begun, verified_result)
+        if brief is not None:
+            return brief
     dataset = bind(table, request)
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
-    if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
+    if is_file:
         return replace(result, origin=ProblemSource(partial(prepare, statements, data, None, options), data))
     return result
 

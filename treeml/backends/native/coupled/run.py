@@ -28,7 +28,7 @@ from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.thresholds import CoupledThresholds
-    from treeml.native.coupled import Coupled
+    from treeml.native.coupled import Coupled, CoupledFound
     from treeml.native.solver import Found
 
 DEEP = 3  # from this depth on, prices on requirements and smaller depths may come first,
@@ -199,8 +199,6 @@ class CoupledRun(NativeRun):
         upper: int | None = None,
     ) -> Found:
         """One search; no tree costs less than `lower`, and only trees that cost at most `upper` are of interest."""
-        from treeml.native.solver import Found  # imported here: start-up time
-
         if task.most is not None:
             upper = task.most if upper is None else min(upper, task.most)
         begin = None
@@ -216,24 +214,31 @@ class CoupledRun(NativeRun):
             start=begin,
             on_progress=lambda seconds, value, bound: self._goes_on(task, value, bound),
         )
-        return Found(
-            status=found.status,
-            stop=found.stop,
-            value=found.value,
-            bound=found.bound,
-            test=found.test,
-            left=found.left,
-            right=found.right,
-            label=found.label,
-            statistics=found.statistics,
-            kernel=found.kernel,
-        )
+        return as_found(found)
 
     def _goes_on(self, task: CoupledTask, value: Any, bound: Any) -> bool:
         """Reports a value and a bound. A search that has just ended ignores a False; what follows it must not."""
         goes_on = self.progress(task.objective, value, bound)
         self._is_ending = self._is_ending or not goes_on
         return goes_on
+
+
+def as_found(found: CoupledFound) -> Found:
+    """The outcome of a coupled search in the form that all native searches share."""
+    from treeml.native.solver import Found  # imported here: start-up time
+
+    return Found(
+        status=found.status,
+        stop=found.stop,
+        value=found.value,
+        bound=found.bound,
+        test=found.test,
+        left=found.left,
+        right=found.right,
+        label=found.label,
+        statistics=found.statistics,
+        kernel=found.kernel,
+    )
 
 
 def _whole(bound: int | Fraction | None) -> int | None:
