@@ -128,14 +128,14 @@ computed in floating point, so a proof states a tolerance: ten digits of the squ
 rounded values, so of two trees that are equal in exact arithmetic the larger one can win; `native` those within the
 tolerance of the proof. `mse`, `rmse`, `r2` and `mean_absolute_error` can be reported, and do not count the ridge.""",
     "survival": """\
-With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not
-(0, false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has
-its own multiple, the relative hazard, of the cumulative hazard of Nelson and Aalen over all rows. With D deaths in a
-leaf, H the sum of the hazards of its rows and h the hazard of each, it costs the sum over the deaths of -log(h), plus
-D log(H / D); its relative hazard is D / H, or 0.5 / H without deaths, and is what the tree predicts. Hazards are kept
-in multiples of 2^-40, and logarithms are rounded, so a proof states a tolerance, about 1e-11. `native` and `oracle`
-take it, alone or with a price on leaves or tests; weights of rows are refused. Here, too, `then
-minimize leaves` breaks ties of rounded values, or within the tolerance.
+With `predict months observed died`, a row has a time, and the end of that time was observed (1, true or yes) or not (0,
+false or no: censored). `survival_loss` is the loss of LeBlanc and Crowley (1992), as in STreeD: every leaf has its own
+multiple, the relative hazard, of the cumulative hazard of Nelson and Aalen over all rows, which is 1 / (rows + 1)
+before the first death. With D deaths in a leaf, H the sum of the hazards of its rows and h the hazard of each, it costs
+the sum over the deaths of -log(h), plus D log(H / D); its relative hazard is D / H, or 0.5 / H without deaths, and is
+what the tree predicts. Hazards are kept in multiples of 2^-40, and logarithms are rounded, so a proof states a
+tolerance, about 1e-11. `native` and `oracle` take it, alone or with a price on leaves or tests; weights of rows are
+refused. Here, too, `then minimize leaves` breaks ties of rounded values, or within the tolerance.
 
 `concordance` is Harrell's index; pairs with equal hazards count half. `brier` is the integrated score of Graf and
 others (1999), over the moments of deaths before the last time, with the curves of Kaplan and Meier of the leaves,

@@ -198,12 +198,12 @@ def faults(world: World, claims: Sequence[AttackClaim], known: Truth | None) -> 
             yield Fault(world, (_run(claim),), f"{_name(claim)} {claim.kind}: {claim.said}", claim.said[:24])
     solved = [claim for claim in claims if claim.kind == "solved"]
     for claim in solved if world.has_planted else ():
-        reason = None if claim.is_rounded else _against_planted(world, claim)
+        reason = _against_planted(world, claim)
         if reason:
             yield Fault(world, (_run(claim),), f"{_name(claim)} {reason}", "planted")
     if known is not None:
         for claim in solved:
-            reason = None if claim.is_rounded else _against_truth(world, claim, known)
+            reason = _against_truth(world, claim, known)
             if reason:
                 yield Fault(world, (_run(claim),), f"{_name(claim)} {reason}", "truth")
         return
@@ -220,6 +220,8 @@ def _against_truth(world: World, claim: AttackClaim, known: Truth) -> str | None
         return None
     if claim.values is not None:
         near = _within(claim.values, known.best, known.off)
+        if claim.is_rounded:  # values of rounded numbers may be better than the best by the stated tolerance
+            near = near or _equal(claim.values, known.best, claim.tolerance)
         if _better(world, claim.values, known.best) and not near:
             return f"says {_text(claim.values)}, better than the best, {_text(known.best)}"
         if claim.status == "optimal" and not near and not _equal(claim.values, known.best, claim.tolerance):
