@@ -124,8 +124,10 @@ def test_the_rule_of_one_standard_error_takes_a_smaller_tree() -> None:
         one = grown(problem, prune="validated")
         assert size(one) <= size(best) <= size(whole)
         assert one == grown(problem, prune="validated", standard_errors=1, folds=10)
-        smaller += size(one) < size(whole)
-    assert smaller == 6
+        assert size(one) < size(whole)
+        assert isinstance(grown(problem, prune="validated", standard_errors=1000), Leaf)
+        smaller += size(one) < size(best)
+    assert smaller > 0  # the standard error matters: without it, all trees would be those with the smallest loss
 
 
 def test_validated_pruning_of_numbers_and_of_other_goals() -> None:

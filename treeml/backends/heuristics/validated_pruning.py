@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from math import inf, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: P
     everything = np.arange(problem.rows)
     prices = critical_prices(tree, problem, everything)
     # Between two critical prices the tree stays the same, so the folds are cut at prices in between.
-    between = [sqrt(low * high) for low, high in pairwise(prices)] + [inf]
+    between = [Fraction(sqrt(low * high)) for low, high in pairwise(prices)] + [None]
     folds = min(how.folds, problem.rows)
     if folds < 2:
         return None
@@ -59,51 +59,48 @@ def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: P
     return keeping_bounds(tree, _cut_at(tree, everything, problem, prices[chosen]), problem)
 
 
-def critical_prices(tree: Node, problem: Problem, rows: Rows) -> list[float]:
-    """The prices of a leaf, per row, at which the cheapest cut tree becomes smaller; 0 is the first."""
-    prices = [0.0]
-    current = _cut_at(tree, rows, problem, 0.0)
+def critical_prices(tree: Node, problem: Problem, rows: Rows) -> list[Fraction]:
+    """The prices of a leaf, per row, at which the cheapest cut tree becomes smaller; 0 is the first.
+
+    They are exact: a price that is rounded down cuts one step less.
+    """
+    prices = [Fraction(0)]
+    current = _cut_at(tree, rows, problem, prices[0])
     while isinstance(current, Split):
-        weakest = _weakest(current, problem, rows)
-        prices.append(max(prices[-1], weakest))
-        smaller = _cut_at(current, rows, problem, weakest * (1 + 1e-12))
-        current = smaller if _leaves(smaller) < _leaves(current) else Leaf(0)
+        prices.append(_weakest(current, problem, rows))
+        current = _cut_at(current, rows, problem, prices[-1])
     return prices
 
 
-def _weakest(tree: Node, problem: Problem, rows: Rows) -> float:
+def _weakest(tree: Split, problem: Problem, rows: Rows) -> Fraction:
     """The smallest loss per row and leaf that a split saves."""
     costs = goal_costs(problem, Fraction(0))
     assert costs is not None
-    found = inf
+    saved: list[Fraction] = []
 
     def visit(node: Node, inside: Rows) -> tuple[Fraction, int]:
-        nonlocal found
         if isinstance(node, Leaf):
             return costs.leaf(inside, node.label), 1
         tests, sides = children(problem, node)
         below = [visit(side, part) for side, part in zip(sides, parts(problem, tests, inside), strict=True)]
         together, leaves = sum((cost for cost, _ in below), Fraction(0)), sum(leaves for _, leaves in below)
         alone = cut(Leaf(_label(problem, inside)), inside, problem, costs)[1]
-        found = min(found, float((alone - together) / (leaves - 1)) / len(rows))
+        saved.append((alone - together) / (leaves - 1))
         return together, leaves
 
     visit(tree, rows)
-    return found
+    return min(saved) / len(rows)
 
 
 def _label(problem: Problem, rows: Rows) -> int:
     return leaf_labels(problem, [rows])[0]
 
 
-def _leaves(tree: Node) -> int:
-    return 1 if isinstance(tree, Leaf) else _leaves(tree.yes) + _leaves(tree.no)
-
-
-def _cut_at(tree: Node, rows: Rows, problem: Problem, price: float) -> Node:
-    if price == inf:
+def _cut_at(tree: Node, rows: Rows, problem: Problem, price: Fraction | None) -> Node:
+    """The cheapest cut tree at this price per row of a leaf; None: a price that no split is worth."""
+    if price is None:
         return Leaf(_label(problem, rows))
-    costs = goal_costs(problem, Fraction(price) * len(rows))
+    costs = goal_costs(problem, price * len(rows))
     assert costs is not None
     return cut(tree, rows, problem, costs)[0]
 
