@@ -53,7 +53,12 @@ def _reason(outcome: TreeOutcome, place: int, label: int, dataset: Dataset, goal
         if any(not MEASURES[use.measure].ignores_predictions for _, use in each.expression.parts)
         and not is_met(each, given, switched)
     ]
-    return f"{needed[0]} and {len(needed) - 1} more" if len(needed) > 1 else "".join(needed)
+    return listed_reasons(needed)
+
+
+def listed_reasons(requirements: Sequence[str]) -> str:
+    """The requirements that a leaf would violate with its majority, in a few words."""
+    return f"{requirements[0]} and {len(requirements) - 1} more" if len(requirements) > 1 else "".join(requirements)
 
 
 def _worse_goal(goals: Sequence[GoalCheck], switched: Sequence[GoalCheck]) -> str:
