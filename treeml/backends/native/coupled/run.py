@@ -112,13 +112,16 @@ class CoupledRun(NativeRun):
                 lower, start = self.priced(task, lower, start, tells)
             if on_columns and depth == DEEP:
                 break
-            found = self.search(solver, task, shallow, start)
+            # With prices still to come, the best tree of two levels is worth a share of the time, but no more.
+            is_first = on_columns and turn is not None and shallow < turn
+            share = SHORT_SHARE * self.limits.deadline.left() if is_first else inf
+            found = self.search(solver, task, shallow, start, seconds=share)
             if found.value is not None and (best.value is None or found.value < best.value):
                 best, start = found, tree_of(found, self.problem)
             if found.stop not in ("proved", "time"):
                 status = "feasible" if len(best.test) else "unknown"
                 return replace(best, status=status, stop=found.stop, bound=lower)
-            if found.stop != "proved":
+            if found.stop != "proved" and not is_first:
                 break
         if turn == depth and not self._is_ending:
             lower, start = self.priced(task, lower, start, tells)
@@ -128,7 +131,7 @@ class CoupledRun(NativeRun):
     def turn_of_prices(self, depth: int) -> int | None:
         """The depth before whose search prices on the requirements are tried; None if they are not worth their time."""
         if self.kernel == "coupled numeric":
-            return 2
+            return 2 if depth == DEEP else 3
         if depth >= SLOW_BOUND[self.kernel]:
             return min(DEEP + 1, depth)
         return depth if depth > DEEP and self.limits.deadline.left() < LITTLE else None
