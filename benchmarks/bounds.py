@@ -2,8 +2,9 @@
 
 `python -m benchmarks.bounds --data-dir DIR --depth 4 5 6 --within 1 10`. Files are CSV with a header; the target is the
 column `--target`, all other columns are numbers. A cell shows the errors of the best tree and the lower bound, or one
-number and * if it is proved best. `--require TEXT` replaces the requirement on depth, for example "leaves <= 10", and
-`--backend native` names a back-end; without it the default answers. Every fit is a process of its own, which loads all
+number and * if it is proved best. `--require TEXT` replaces the requirement on depth, for example "leaves <= 10" or "",
+`--minimize TEXT` the goal, for example "errors + 14 * leaves", and `--backend native` names a back-end; without it the
+default answers. Every fit is a process of its own, which loads all
 modules first; limits are wall-clock time, or with `--processor` processor time of all threads, for busy machines.
 """
 
@@ -51,6 +52,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--target", default="label", help="the column to predict")
     parser.add_argument("--depth", type=int, nargs="*", default=[4, 5, 6])
     parser.add_argument("--require", nargs="*", help="requirements instead of depths")
+    parser.add_argument("--minimize", default="errors", help="the goal")
     parser.add_argument("--within", type=float, nargs="*", default=[1, 10], help="seconds for each fit")
     parser.add_argument("--backend", default="", help="a back-end instead of the default")
     parser.add_argument("--processor", action="store_true", help="limit the processor time of a fit")
@@ -61,7 +63,7 @@ def arguments() -> argparse.Namespace:
 def run(options: argparse.Namespace, name: str, required: str, seconds: float) -> dict[str, Any]:
     command = [sys.executable, "-m", "benchmarks.bounds", "--file", str(options.data_dir / f"{name}.csv")]
     command += ["--target", options.target, "--require", required, "--within", str(seconds)]
-    command += ["--backend", options.backend]
+    command += ["--backend", options.backend, "--minimize", options.minimize]
     command += ["--processor"] if options.processor else []
     patience = None if options.processor else seconds + GRACE
     done = subprocess.run(command, capture_output=True, text=True, timeout=patience)
@@ -79,7 +81,8 @@ def solved(options: argparse.Namespace) -> dict[str, Any]:
 
     tml.parse("predict y minimize errors require depth <= 1").solve([[0.0], [1.0]], [0, 1])  # loads modules
     values, labels = read(options.file, options.target)
-    text = f"predict y minimize errors require {options.require[0]}"
+    text = f"predict y minimize {options.minimize}"
+    text += f" require {options.require[0]}" if options.require[0] else ""
     text += f" solve with {options.backend}" if options.backend else ""
     model, seconds, began = tml.parse(text), options.within[0], process_time()
     if options.processor:

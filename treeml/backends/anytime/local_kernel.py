@@ -23,6 +23,7 @@ from treeml.backends.native.flat_tree import tree_of
 from treeml.backends.native.goals import NativeObjective, kind, objective_of
 from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
 from treeml.backends.native.kernel_choice import choose_kernel
+from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.backends.native.refusals import refusals
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, LeafErrors, Leaves, Part, Purity, Support, Used
@@ -73,6 +74,8 @@ class LocalKernel:
         self.kernel, _ = choose_kernel(problem, NO_OPTIONS)  # binary or numeric
         settings = search_settings(problem, self.objective, Limits(), self.kernel)
         self.support = int(settings.get("support", 1))
+        sizes = leaf_sizes(problem) if self.kernel == "numeric" else None
+        self.sizes = problem.count if sizes is None else sizes.size
         self.most_depth = int(settings.get("depth", problem.rows))
         leaves = settings.get("leaves")
         self.most_leaves: int | None = None if leaves is None else int(leaves)
@@ -164,7 +167,7 @@ class LocalKernel:
         """A solver for these rows; `classes`: those of the costs, if they are not those of the problem."""
         if self.codes is not None and objective.most == inf:
             part = self.columns.at(rows, self.codes)
-            solver: Solver | ThresholdSolver = numeric_solver(self.problem, objective, self.problem.count[rows], part)
+            solver: Solver | ThresholdSolver = numeric_solver(self.problem, objective, self.sizes[rows], part)
         else:
             solver = make_solver(self.restricted(rows, classes), objective, self.kernel)
         self._running = solver

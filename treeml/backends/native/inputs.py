@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from treeml.backends.contract import Limits
 from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.goals import MOST, NativeObjective, centred, floor, in_64_bits, kind, limit_of
+from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.problem.hazard_cost import HazardCost
 from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.linear_cost import LinearCost
@@ -34,7 +35,9 @@ def make_solver(problem: Problem, objective: NativeObjective, kernel: str) -> So
     """The solver of this kernel; leaf costs that are cut off at `most` are supported by the binary kernel only."""
     if kernel == "numeric" and objective.most == inf:
         columns = CodedColumns(problem, forbidden_features(problem))
-        return numeric_solver(problem, objective, problem.count, columns)
+        sizes = leaf_sizes(problem)
+        assert sizes is not None  # otherwise the numeric kernel does not take the problem
+        return numeric_solver(problem, objective, sizes.size, columns)
     return _binary_solver(problem, objective)
 
 
@@ -115,7 +118,7 @@ def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
 def numeric_solver(
     problem: Problem, objective: NativeObjective, count: NDArray[np.int64], columns: CodedColumns
 ) -> ThresholdSolver:
-    """The solver of the numeric kernel for rows with these columns and counts, all of the problem's or some."""
+    """The solver of the numeric kernel for rows with these columns and sizes, all of the problem's or some."""
     from treeml.backends.native.numeric_kernel import ThresholdSolver  # imported here: start-up time
 
     loss = objective.loss
@@ -172,8 +175,10 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         settings["depth"] = min(depth, DEEPEST)
     if leaves is not None and leaves < problem.rows:
         settings["leaves"] = floor(leaves)
-    support = problem.bound_on("Support", ">=")
-    if support is not None:
+    support, sizes = problem.bound_on("Support", ">="), leaf_sizes(problem) if kernel == "numeric" else None
+    if sizes is not None:
+        settings["support"] = sizes.least
+    elif support is not None:
         settings["support"] = in_64_bits(max(1, -floor(-support)))
     if limits.memory is not None:
         settings["memory"] = limits.memory

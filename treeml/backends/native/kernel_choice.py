@@ -128,6 +128,7 @@ def coupled_obstacle(problem: Problem) -> str | None:
 def can_take(problem: Problem) -> str | None:
     """None if the numeric kernel can solve the problem, otherwise why it cannot."""
     from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.leaf_sizes import leaf_sizes
 
     if not problem.rows:
         return "there are no rows"
@@ -141,7 +142,7 @@ def can_take(problem: Problem) -> str | None:
                 return f"it has no {type(term).__name__} in a goal"
     for bound in problem.bounds:
         others = bound.sum.kinds() - _BOUNDS
-        if others:
+        if others and (others != {"LeafErrors"} or leaf_sizes(problem) is None):
             return f"it does not support a bound on {sorted(others)[0]}"
     columns = len(columns_of(problem))
     if columns > MOST_COLUMNS:
