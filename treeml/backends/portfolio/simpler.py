@@ -79,7 +79,7 @@ def search_while(
 
 
 def _about_columns(problem: Problem) -> bool:
-    sums = [each.sum for each in (*problem.goals, *problem.bounds)]
+    sums = [*(goal.sum for goal in problem.goals), *(bound.sum for bound in problem.bounds)]
     return any({"Used", "Monotone"} & each.kinds() for each in sums)
 
 
