@@ -16,6 +16,7 @@ that asks for the fewest errors (or the best accuracy) up to a small depth take 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,7 +38,7 @@ from treeml.solving.conflict import smallest_conflict
 from treeml.solving.express import express
 from treeml.solving.feasibility import impossible
 from treeml.solving.haste import best_of_samples, better_of, may_sample, start_of, time_to_verify
-from treeml.solving.long_run import long_run_said
+from treeml.solving.long_run import long_reading_said, long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.overruled import with_reasons
 from treeml.solving.progress_text import Reporter
@@ -67,15 +68,17 @@ def solve(
     if on_progress is None and (quick := express(statements, data, y, options, begun)) is not None:
         return quick
     request = requested(statements, data, y, options)
+    is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
     try:
-        table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
+        with long_reading_said(begun, request.spec.within) if is_file else nullcontext():
+            table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
     except DataError as error:
         in_memory = y is not None or options.weight is not None
         return result_of_part(error, request, data, in_memory, begun, verified_result)
     dataset = bind(table, request)
     result = solve_dataset(dataset, request, begun, on_progress)
     result = validated(result, dataset, request, solve_part)
-    if y is None and options.weight is None and (data is None or isinstance(data, (str, Path))):
+    if is_file:
         return replace(result, origin=ProblemSource(partial(prepare, statements, data, None, options), data))
     return result
 
@@ -123,8 +126,12 @@ def solve_dataset(
         quick = sampled.result
         if quick is not None and (sampled.is_final or quick.stop is Stop.INTERRUPTED):
             return quick
-    problems = lower(dataset, request)
-    chosen = plan(problems, request)
+    try:
+        chosen = plan(lower(dataset, request), request)
+    except KeyboardInterrupt:
+        if quick is None:
+            raise
+        return replace(quick, stop=Stop.INTERRUPTED)
     try:
         start = starting_tree(dataset, request, chosen.lowered, begun) or start_of(quick, chosen.lowered)
     except StartInterrupted as interrupted:
