@@ -94,7 +94,7 @@ class ClusterBackend(BackendBase):
         search = _Search(problem, limits, on_progress)
         try:
             search.begin(start)
-            if search.groups and search.stop is None:
+            if search.groups and search.stop is None and not limits.deadline.passed:
                 self._spread(search)
         except KeyboardInterrupt:
             search.stop = Stop.INTERRUPTED
