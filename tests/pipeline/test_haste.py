@@ -188,3 +188,37 @@ def test_a_refusal_of_a_sample_says_that_it_counts_a_sample(monkeypatch: pytest.
     assert "rows" in mistake.title
     assert "these are a sample of the 4,000 rows, which is searched first; all of them need more" in mistake.notes
     assert any("`require depth <= 19`" in each for each in mistake.helps)
+
+
+def test_ctrl_c_while_tests_of_all_rows_are_made_keeps_the_tree_of_a_sample(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(haste, "LARGE", 1000)
+    monkeypatch.setattr(haste, "FIRST", 1000)
+    monkeypatch.setattr(haste, "FEWEST", 250)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pipeline, "lower", interrupted)
+    values, target = rows(4000)
+    result = tml.parse("minimize errors require depth <= 2").solve(values, target, within=600)
+    assert result.stop is Stop.INTERRUPTED
+    assert result.status is Status.FEASIBLE
+    assert result.verified
+
+
+@pytest.mark.usefixtures("small_samples")
+def test_a_greedy_tree_of_the_sample_is_the_answer_if_it_is_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    def single_leaf(plan: Plan, limits: Any, start: Any = None, on_progress: Any = None) -> Answer:
+        return Answer(Status.FEASIBLE, Stop.TIME, Leaf(0))
+
+    monkeypatch.setattr(choice, "accompanied", single_leaf)
+    random = np.random.default_rng(0)
+    values = random.normal(size=(4000, 4))
+    target = (values[:, 0] > 0.3).astype(int)
+    result = tml.parse("minimize errors require depth <= 2").solve(values, target, within=600)
+    assert result.tree is not None
+    assert result.tree.depth >= 1
+    assert result.objective < 200
+    assert any("a sample of" in note for note in result.notes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,7 +14,7 @@ import pytest
 import treeml as tml
 from treeml.backends.contract import Status, Stop
 from treeml.data import file_bytes, part
-from treeml.solving import pipeline, unfinished_reading
+from treeml.solving import long_run, pipeline, unfinished_reading
 from treeml.solving.options import RunOptions
 
 SPEC = "predict y minimize errors require depth <= 2"
@@ -90,3 +91,25 @@ def test_what_needs_all_rows_is_refused_as_before(tmp_path: Path) -> None:
     assert refusal(path, untrusted=True) == "D412"
     os.mkfifo(tmp_path / "pipe.csv")
     assert refusal(tmp_path / "pipe.csv") == "D412"
+
+
+def test_reading_that_takes_long_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "d.csv"
+    frame(200).write_csv(path)
+    load = pipeline.load
+
+    def patient(*arguments: Any, **named: Any) -> Any:
+        while not caplog.messages:  # the message comes from another thread
+            sleep(0.01)
+        return load(*arguments, **named)
+
+    monkeypatch.setattr(long_run, "LONG", 0.0)
+    monkeypatch.setattr(pipeline, "load", patient)
+    pipeline.solve(SPEC, path)
+    assert caplog.messages[0] == long_run.READING % 0.0
+    caplog.clear()
+    monkeypatch.setattr(pipeline, "load", load)
+    pipeline.solve(SPEC, path, None, RunOptions(within=600))
+    assert not caplog.messages

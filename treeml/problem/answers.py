@@ -39,7 +39,7 @@ def has_bits_in_time(problem: Problem, is_over: Callable[[], bool]) -> bool:
     cuts = max(1, _AT_ONCE // max(1, problem.rows))
     for feature in problem.features:
         block = bits[feature.first_test : feature.first_test + feature.tests]
-        if not _has_every_cut(feature):
+        if not has_every_cut(feature):
             if is_over():
                 return False
             _write_answers(problem, feature, block)
@@ -55,7 +55,7 @@ def has_bits_in_time(problem: Problem, is_over: Callable[[], bool]) -> bool:
 def feature_keys(problem: Problem, feature: Feature) -> NDArray[Any]:
     """For every row a number or bytes: rows have the same if they answer every test of the feature alike."""
     codes = feature.codes
-    if problem.given_bits is None and codes is not None and _has_every_cut(feature):
+    if problem.given_bits is None and codes is not None and has_every_cut(feature):
         return codes
     if problem.given_bits is not None or codes is None:
         bits = problem.bits[feature.first_test : feature.first_test + feature.tests]
@@ -66,7 +66,8 @@ def feature_keys(problem: Problem, feature: Feature) -> NDArray[Any]:
     return packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
 
 
-def _has_every_cut(feature: Feature) -> bool:
+def has_every_cut(feature: Feature) -> bool:
+    """Are the tests of the feature all cuts of an ordered column, in order?"""
     return feature.kind == "ordered" and not feature.has_missing and feature.tests == feature.levels - 1
 
 
@@ -81,7 +82,7 @@ def _write_answers(problem: Problem, feature: Feature, block: NDArray[np.bool_])
     """Writes the answers to the tests of a feature, tests x rows."""
     codes = feature.codes
     assert codes is not None, "a feature without codes comes with its bits"
-    if _has_every_cut(feature):
+    if has_every_cut(feature):
         _write_cuts(feature, 0, block)
         return
     tests = problem.tests[feature.first_test : feature.first_test + feature.tests]

@@ -129,7 +129,7 @@ def _on_cluster(problems: Problems, request: Request, address: str, named: tuple
     backend = ClusterBackend(address)
     (candidate,) = _candidates([backend], {}, problems, request)
     if isinstance(candidate.outcome, Plan):
-        return Chosen(candidate.outcome, candidate.lowered)
+        return Chosen(candidate.outcome, candidate.lowered, has_company=_may_have_company(request))
     raise RefusedError([_refusal(backend, refusal, request.spec) for refusal in candidate.outcome])
 
 

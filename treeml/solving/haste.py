@@ -117,7 +117,12 @@ def best_of_samples(
     deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
         started = monotonic()
-        problems, chosen = _planned(dataset, size, request)
+        try:
+            problems, chosen = _planned(dataset, size, request)
+        except KeyboardInterrupt:
+            if best is None:
+                raise
+            return FromSamples(replace(best, stop=Stop.INTERRUPTED), is_final)
         planning = monotonic() - started
         if not is_final and _takes_too_long(planning, dataset, size, request, begun):
             is_final, deadline = True, request.deadline(begun)

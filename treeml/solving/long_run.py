@@ -7,7 +7,7 @@ The message is a warning of the logger `treeml`, which goes to standard error un
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Timer
@@ -19,6 +19,10 @@ LONG = 10.0  # seconds
 MESSAGE = (
     "not finished after %g s, and no time limit is given; Ctrl-C stops with the best %s so far, "
     "and `within 1 min` in the spec, --within 1min or within=60 sets a limit"
+)
+READING = (
+    "still reading after %g s, and no time limit is given; Ctrl-C stops, and `within 1 min` in the spec, --within 1min "
+    "or within=60 sets a limit"
 )
 LOGGER = logging.getLogger("treeml")
 
@@ -55,10 +59,26 @@ def long_run_said(
     if is_asked:
         yield replace(limits, is_over=run.look)
         return
-    timer = Timer(max(0.0, begun + LONG - monotonic()), run.say)
+    with _timed(begun, run.say):
+        yield limits
+
+
+@contextmanager
+def long_reading_said(begun: float, within: float | None) -> Iterator[None]:
+    """Says when a file takes long to read, if nothing limits the time."""
+    if within is not None:
+        yield
+        return
+    with _timed(begun, lambda: LOGGER.warning(READING, LONG)):
+        yield
+
+
+@contextmanager
+def _timed(begun: float, say: Callable[[], None]) -> Iterator[None]:
+    timer = Timer(max(0.0, begun + LONG - monotonic()), say)
     timer.daemon = True
     timer.start()
     try:
-        yield limits
+        yield
     finally:
         timer.cancel()

@@ -17,6 +17,7 @@ frame of 0 and 1, after `load`, if the spec also limits gaps between groups: `ex
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ from treeml.solving.express import express
 from treeml.solving.express_gaps import express_gaps
 from treeml.solving.feasibility import impossible
 from treeml.solving.haste import best_of_samples, better_of, may_sample, start_of, time_to_verify
-from treeml.solving.long_run import long_run_said
+from treeml.solving.long_run import long_reading_said, long_run_said
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 from treeml.solving.overruled import with_reasons
 from treeml.solving.progress_text import Reporter
@@ -69,8 +70,10 @@ def solve(
     if on_progress is None and (quick := express(statements, data, y, options, begun)) is not None:
         return quick
     request = requested(statements, data, y, options)
+    is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
     try:
-        table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
+        with long_reading_said(begun, request.spec.within) if is_file else nullcontext():
+            table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
     except DataError as error:
         in_memory = y is not None or options.weight is not None
         return result_of_part(error, request, data, in_memory, begun, verified_result)
@@ -130,8 +133,12 @@ def solve_dataset(
         quick = sampled.result
         if quick is not None and (sampled.is_final or quick.stop is Stop.INTERRUPTED):
             return quick
-    problems = lower(dataset, request)
-    chosen = plan(problems, request)
+    try:
+        chosen = plan(lower(dataset, request), request)
+    except KeyboardInterrupt:
+        if quick is None:
+            raise
+        return replace(quick, stop=Stop.INTERRUPTED)
     try:
         start = starting_tree(dataset, request, chosen.lowered, begun) or start_of(quick, chosen.lowered)
     except StartInterrupted as interrupted:

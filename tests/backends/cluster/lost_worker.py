@@ -27,6 +27,14 @@ def rows(seed: int, count: int = 800, width: int = 20) -> tuple[Any, Any]:
     return bits, target.astype(int)
 
 
+def columns_of_numbers(seed: int, count: int = 1500) -> tuple[Any, Any]:
+    """More cuts than are made into tests by default."""
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(count, 3))
+    target = ((values[:, 0] > 0.31) & (values[:, 1] > -0.52)) ^ (random.random(count) < 0.15)
+    return values, target.astype(int)
+
+
 def kill_while_busy(cluster: Any, killed: threading.Event, over: threading.Event) -> None:
     """Kill the first worker that has tasks."""
     pids = {worker.worker_address: worker.pid for worker in cluster.workers.values()}
@@ -58,6 +66,11 @@ def solved(cluster: Any) -> dict[str, Any]:
             }
         )
     over.set()
+    numbers = tml.parse("minimize errors require depth <= 3")
+    values, label = columns_of_numbers(4)
+    spread = numbers.solve(values, label, cluster=address)
+    alone = numbers.solve(values, label, backend="native")
+    late = tml.parse("minimize errors require depth <= 6").solve(values, label, cluster=address, within=5)
     none = tml.parse("minimize errors require depth <= 2 require purity >= 99%")
     bits, target = rows(9)
     both = [none.solve(bits, target, cluster=address), none.solve(bits, target, backend="native")]
@@ -72,6 +85,12 @@ def solved(cluster: Any) -> dict[str, Any]:
     stopped = deep.solve(bits, target, cluster=address, on_progress=stop)
     return {
         "killed": killed.is_set(),
+        "numbers": [[each.status.value, each.objective, each.bound] for each in (spread, alone)],
+        "late": {
+            "objective": late.objective,
+            "bound": late.bound,
+            "verified": late.verified,
+        },
         "cases": cases,
         "infeasible": [each.status.value for each in both],
         "stopped": {

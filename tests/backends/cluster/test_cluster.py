@@ -133,6 +133,11 @@ def test_a_solve_on_a_cluster_that_loses_a_worker() -> None:
         assert case["status"] == "optimal"
         assert "root by root" in case["evidence"]
         assert case["verified"]
+    spread, alone = outcome["numbers"]  # every cut of the columns is tried, as on one machine
+    assert spread == alone
+    assert spread[0] == "optimal"
+    assert outcome["late"]["bound"] <= outcome["late"]["objective"]
+    assert outcome["late"]["verified"]
     assert outcome["infeasible"] == ["infeasible", "infeasible"]
     assert outcome["stopped"]["status"] == "feasible"
     assert outcome["stopped"]["bound"] <= outcome["stopped"]["best"] <= outcome["stopped"]["objective"]

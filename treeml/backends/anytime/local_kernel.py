@@ -133,12 +133,14 @@ class LocalKernel:
     def restricted(self, rows: Rows, classes: int | None = None) -> Problem:
         """The problem on these rows alone, without goals and without limits on the shape."""
         problem = self.problem
-        features = tuple(
-            each if each.codes is None else replace(each, codes=each.codes[rows]) for each in problem.features
-        )
+        features, bits = problem.features, self.bits
+        if len(rows) < problem.rows:  # large tables are not copied
+            features = tuple(
+                each if each.codes is None else replace(each, codes=each.codes[rows]) for each in problem.features
+            )
+            bits = None if bits is None else np.take(bits, rows, axis=1)
         part = Part(rows, frozenset(), frozenset())
         bounds = () if classes else tuple(_restricted(bound, part) for bound in self.bounds)
-        bits = None if self.bits is None else self.bits[:, rows]
         return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
 
     def _solve(self, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None) -> Found:

@@ -19,6 +19,7 @@ from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 
 MOST_ROWS = 50_000  # that are sorted; of more rows, a sample is
+AT_ONCE = 1 << 24  # answers that are added up at once
 
 Rows = NDArray[np.intp]
 Sums = NDArray[np.float64]
@@ -81,9 +82,13 @@ class Splits:
         return Proposal(float(scores[place]), test)
 
     def _tests(self, places: NDArray[np.intp], rows: Rows, values: Sums) -> list[Proposal]:
-        bits = self.bits[places[:, None], rows[None, :]]
-        yes = bits.astype(np.float32) @ values.astype(np.float32)
-        count = bits.sum(axis=1)
+        yes = np.empty((len(places), values.shape[1]), dtype=np.float32)
+        count = np.empty(len(places), dtype=np.int64)
+        amounts, size = values.astype(np.float32), max(1, AT_ONCE // max(1, len(rows)))
+        for first in range(0, len(places), size):
+            block = slice(first, first + size)
+            bits = self.bits[places[block, None], rows[None, :]]
+            yes[block], count[block] = bits.astype(np.float32) @ amounts, bits.sum(axis=1)
         useful = np.flatnonzero((count > 0) & (count < len(rows)))
         scores = self._score(yes[useful].astype(np.float64)) + self._score(values.sum(axis=0) - yes[useful])
         return [Proposal(float(score), int(self.tests[places[at]])) for score, at in zip(scores, useful, strict=True)]

@@ -1,26 +1,27 @@
-"""Problem -> Answer, on a Dask cluster: one task for every test with which the tree may begin.
+"""Problem -> Answer, on a Dask cluster: one task for every test, or group of cuts, with which the tree may begin.
 
-Tasks are sent a few at a time, so that each starts with the best tree known by then, and each asks once more for it
-before it searches (`incumbent`). If a worker dies, Dask gives its tasks to others; a task that kills every worker is
-solved here. The proof is that of one machine: the single leaf and every first test were solved, or bounded by the
-value of the best tree.
+Tasks are sent a few at a time, so that each starts with the best tree known by then, and each asks for a better one and
+for the time that is left while it searches (`news`). A task ends a moment before the time limit, so that its tree is
+not lost. If a worker dies, Dask gives its tasks to others; a task that kills every worker is solved here. The proof is
+that of one machine: the single leaf and every first test were solved, or bounded by the value of the best tree.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from math import inf
 from time import monotonic
 from typing import Any, ClassVar
 from uuid import uuid4
 
-import numpy as np
-
 from treeml.backends.claims import BOUND, INFEASIBLE, Proof, combined, supporting
+from treeml.backends.cluster.beginnings import groups_of, promising, solve_group
 from treeml.backends.cluster.connection import connected
-from treeml.backends.cluster.root_task import ROW_BY_ROW, RootAnswer, depth_bound, lower_bound, solve_root
+from treeml.backends.cluster.root_task import ROW_BY_ROW, RootAnswer, depth_bound, lower_bound
 from treeml.backends.contract import (
     NO_LIMITS,
     NO_OPTIONS,
@@ -39,23 +40,26 @@ from treeml.backends.contract import (
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
+from treeml.lang.diagnostic import BackendError
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Predicted
 from treeml.problem.tree import Node
 
 AT_ONCE = 2  # tasks per thread of the cluster that are sent ahead
 POLL = 0.5  # seconds between two looks at the clock
+BETWEEN_NEWS = 1.0  # seconds between two questions of a task for the best value
+MOMENT, SHARE_OF_MOMENT = 1.0, 0.1  # seconds before the time limit at which tasks end, and their share of what is left
 SHARE = 0.2  # of the time, for a first tree of depth two
 
 
 class ClusterBackend(BackendBase):
     name: ClassVar[str] = "cluster"
-    summary: ClassVar[str] = "the native solver on a Dask cluster, one task for every first test"
+    summary: ClassVar[str] = "the native solver on a Dask cluster, tasks for the first tests"
     can: ClassVar[Capabilities] = Capabilities(
         goals=frozenset({"Predicted", "Leaves"}),
         bounds=frozenset({"Depth", "Support", "Purity", "LeafErrors"}),
         carries=NativeBackend.can.carries,
+        numeric=True,
         starts=True,
         reports=True,
         keeps_memory=True,
@@ -88,16 +92,29 @@ class ClusterBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         search = _Search(problem, limits, on_progress)
-        search.begin(start)
-        if problem.max_depth and len(problem.tests):
-            with connected(self.address) as client:
-                _Tasks(client, search).run()
+        try:
+            search.begin(start)
+            if search.groups and search.stop is None and not limits.deadline.passed:
+                self._spread(search)
+        except KeyboardInterrupt:
+            search.stop = Stop.INTERRUPTED
         return search.answer()
+
+    def _spread(self, search: _Search) -> None:
+        try:
+            client = connected(self.address, search.limits.deadline.left())
+        except BackendError:
+            if not search.limits.deadline.passed:
+                raise
+            search.notes.append(f"the cluster at {self.address} did not answer in the time that was left")
+            return
+        with client:
+            _Tasks(client, search).run()
 
 
 @dataclass(eq=False)
 class _Search:
-    """What is known so far: the best tree, and a bound for every first test."""
+    """What is known so far: the best tree, and a bound for every group of first tests."""
 
     problem: Problem
     limits: Limits
@@ -105,13 +122,17 @@ class _Search:
     began: float = field(default_factory=monotonic)
     tree: Node | None = None
     value: Fraction | None = None
-    bounds: dict[int, Fraction] = field(default_factory=dict)  # by first test; -1 is the single leaf
+    bounds: dict[int, Fraction] = field(default_factory=dict)  # by group of first tests; -1 is the single leaf
     proofs: dict[int, Proof] = field(default_factory=dict)
     infeasible: set[int] = field(default_factory=set)
     stop: Stop | None = None
     trace: list[Progress] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     statistics: dict[str, float] = field(default_factory=lambda: {"tasks": 0, "tasks_again": 0})
+
+    def __post_init__(self) -> None:
+        self.groups = groups_of(self.problem) if self.problem.max_depth else []
+        self.roots = (-1, *range(len(self.groups)))
 
     def begin(self, start: Node | None) -> None:
         """The single leaf, proved; then a first tree, so that every task has something to be better than."""
@@ -125,7 +146,7 @@ class _Search:
             self.bounds[-1], self.proofs[-1] = leaf.bound, supporting(leaf.evidence, BOUND)
         self.offer(leaf.tree)
         depth = self.problem.max_depth or 0
-        if depth > 2:
+        if depth > 2 and self.stop is None:
             left = self.limits.deadline.left()
             self.offer(self._native(2, Deadline.after(SHARE * left)).tree)
 
@@ -133,7 +154,10 @@ class _Search:
         shallow = replace(self.problem, bounds=(*self.problem.bounds, depth_bound(depth)))
         planned = plan(shallow, NativeBackend())
         assert isinstance(planned, Plan), "the cluster takes only what native takes"
-        return run(planned, replace(self.limits, deadline=deadline, options={}))
+        answer = run(planned, replace(self.limits, deadline=deadline, options={}))
+        if answer.stop is Stop.INTERRUPTED:
+            self.stop = Stop.INTERRUPTED
+        return answer
 
     def offer(self, tree: Node | None) -> None:
         if tree is None:
@@ -160,17 +184,16 @@ class _Search:
             self.stop = Stop.INTERRUPTED
 
     def bound(self) -> tuple[Fraction, Proof]:
-        """A number that no tree is below. A first test that was not solved has the bound of single rows."""
+        """A number that no tree is below. A group that was not solved has the bound of single rows."""
         least = lower_bound(self.problem)
-        roots = (-1, *range(len(self.problem.tests) if self.problem.max_depth else 0))
-        open_ = [root for root in roots if root not in self.infeasible]
+        open_ = [root for root in self.roots if root not in self.infeasible]
         if any(root not in self.bounds for root in open_) or not open_:
             return least, (ROW_BY_ROW,)
         lowest = max(least, min(self.bounds[root] for root in open_))
         if self.value is not None:
             lowest = min(lowest, self.value)
-        pieces = (ROW_BY_ROW, *(each for root in roots for each in self.proofs[root]))
-        return lowest, combined("root by root", pieces, f"{len(roots)} beginnings")
+        pieces = (ROW_BY_ROW, *(each for root in self.roots for each in self.proofs[root]))
+        return lowest, combined("root by root", pieces, f"{len(self.roots)} beginnings")
 
     def is_settled(self, root: int) -> bool:
         """Can this beginning lead to nothing better?"""
@@ -186,17 +209,16 @@ class _Search:
 
     def answer(self) -> Answer:
         bound, proof = self.bound()
-        roots = (-1, *range(len(self.problem.tests) if self.problem.max_depth else 0))
         parts: dict[str, Any] = {
             "trace": tuple(self.trace),
             "statistics": self.statistics,
             "notes": tuple(dict.fromkeys(self.notes)),
         }
-        if all(root in self.infeasible for root in roots):
-            pieces = [each for root in roots for each in self.proofs[root]]
-            proof = combined("root by root", pieces, f"{len(roots)} beginnings")
+        if all(root in self.infeasible for root in self.roots):
+            pieces = [each for root in self.roots for each in self.proofs[root]]
+            proof = combined("root by root", pieces, f"{len(self.roots)} beginnings")
             return Answer(Status.INFEASIBLE, Stop.PROVED, evidence=proof, **parts)
-        if self.tree is not None and all(map(self.is_settled, roots)):
+        if self.tree is not None and all(map(self.is_settled, self.roots)):
             value = _as_objective(self.value)
             return Answer(Status.OPTIMAL, Stop.PROVED, self.tree, value, self.value, evidence=proof, **parts)
         status = Status.UNKNOWN if self.tree is None else Status.FEASIBLE
@@ -205,19 +227,23 @@ class _Search:
 
 
 class _Tasks:
-    """Sends the tasks of a search to the cluster, the most promising first tests first."""
+    """Sends the tasks of a search to the cluster, the most promising groups of first tests first."""
 
     def __init__(self, client: Any, search: _Search) -> None:
         from distributed import Variable  # imported here: an extra, and start-up time
 
         self.client, self.search = client, search
         name = f"treeml-{uuid4().hex}"
-        self.incumbent: Any = Variable(name, client=client)  # type: ignore[no-untyped-call]
+        self.news: Any = Variable(name, client=client)  # type: ignore[no-untyped-call]
         self.name = name
-        self.waiting = [root for root in promising(search.problem) if not search.is_settled(root)]
+        self.waiting = [root for root in promising(search.problem, search.groups) if not search.is_settled(root)]
         # The problem is the result of a task and not data on one worker: if that worker dies, it is made again.
-        self.problem = client.submit(_itself, search.problem, pure=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sending large graph")  # the rows have to be sent
+            self.problem = client.submit(_itself, search.problem, pure=False)
         self.running: dict[Any, int] = {}
+        self.heard: Node | None = None  # the last tree that was found here meanwhile
+        self.shared: tuple[str | None, float | None] | None = None
 
     def run(self) -> None:
         from distributed import wait
@@ -225,6 +251,7 @@ class _Tasks:
         try:
             self._share()
             while self._send() and not self._is_over():
+                self._listen()
                 try:
                     done, _ = wait(list(self.running), POLL, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
                 except TimeoutError:
@@ -239,17 +266,16 @@ class _Tasks:
         finally:
             with suppress(Exception):  # a cluster that was lost has nothing to tidy up
                 self.client.cancel([*self.running, self.problem], force=True)
-                self.incumbent.delete()
+                self.news.delete()
 
     def _send(self) -> bool:
         """Sends as many tasks as the workers can use; False if there is nothing left."""
         most = AT_ONCE * max(1, sum(self.client.nthreads().values()))
         while self.waiting and len(self.running) < most:
             root = self.waiting.pop(0)
-            left, memory = self.search.limits.deadline.left(), self.search.limits.memory
-            future = self.client.submit(
-                task, self.problem, root, self.search.value, left, memory, self.name, pure=False, retries=2
-            )
+            search = self.search
+            asked = (root, search.groups[root], search.value, self._seconds(), search.limits.memory)
+            future = self.client.submit(task, self.problem, *asked, self.name, pure=False, retries=2)
             self.running[future] = root
             self.search.statistics["tasks"] += 1
         return bool(self.running)
@@ -261,15 +287,34 @@ class _Tasks:
         else:
             self.search.statistics["tasks_again"] += 1
             self.search.notes.append(_given_up(future))
-            left = self.search.limits.deadline.left()
-            found = solve_root(self.search.problem, root, self.search.value, left, self.search.limits.memory)
+            search, left = self.search, self._seconds()
+            found = solve_group(search.problem, root, search.groups[root], search.value, left, search.limits.memory)
         before = self.search.value
         self.search.take(found)
         if self.search.value != before:
             self._share()
 
+    def _listen(self) -> None:
+        """Takes a better tree that was found here meanwhile, and tells the workers how things are."""
+        heard = self.search.limits.news
+        tree = None if heard is None else heard()
+        if tree is not None and tree is not self.heard:
+            self.heard = tree
+            self.search.offer(tree)
+        self._share()
+
     def _share(self) -> None:
-        self.incumbent.set(self.search.value)
+        """The best value and the seconds for tasks. Clocks of other machines may differ, so no time of day is sent."""
+        value, seconds = self.search.value, self._seconds()
+        now = (None if value is None else str(value), None if seconds == inf else seconds)  # what Dask sends as it is
+        if now != self.shared:
+            self.shared = now
+            self.news.set(now)
+
+    def _seconds(self) -> float:
+        """The seconds that a task has, so that its answer is here in time."""
+        left = self.search.limits.deadline.left()
+        return max(0.0, left - min(MOMENT, SHARE_OF_MOMENT * left))
 
     def _is_over(self) -> bool:
         search = self.search
@@ -277,24 +322,47 @@ class _Tasks:
 
 
 def task(
-    problem: Problem, root: int, upper: Fraction | None, seconds: float, memory: int | None, incumbent: str
+    problem: Problem,
+    number: int,
+    tests: range,
+    upper: Fraction | None,
+    seconds: float,
+    memory: int | None,
+    news: str,
 ) -> RootAnswer:
-    """What a worker does: it looks for a better tree that begins with this test."""
-    known = _known_value(incumbent)
-    if known is not None:
-        upper = known if upper is None else min(upper, known)
-    return solve_root(problem, root, upper, seconds, memory)
+    """What a worker does: it looks for a better tree that begins with one of these tests."""
+    told = _told(news)
+    if told is not None:
+        seconds = min(seconds, told[1])
+        if told[0] is not None:
+            upper = told[0] if upper is None else min(upper, told[0])
+    return solve_group(problem, number, tests, upper, seconds, memory, _Latest(news))
 
 
-def _known_value(name: str) -> Fraction | None:
-    """The value of the best tree by now; None if it cannot be learned, which only makes the search longer."""
+@dataclass(eq=False)
+class _Latest:
+    """The value of the best tree by now, asked for once in a while."""
+
+    news: str
+    asked: float = field(default_factory=monotonic)
+
+    def __call__(self) -> Fraction | None:
+        if monotonic() - self.asked < BETWEEN_NEWS:
+            return None
+        self.asked = monotonic()
+        told = _told(self.news)
+        return None if told is None else told[0]
+
+
+def _told(name: str) -> tuple[Fraction | None, float] | None:
+    """The best value and the seconds left; None if they cannot be learned, which only makes the search longer."""
     from distributed import Variable
 
     try:
-        value: Fraction | None = Variable(name).get(timeout=5)  # type: ignore[no-untyped-call]
+        value, seconds = Variable(name).get(timeout=5)  # type: ignore[no-untyped-call]
     except Exception:
         return None
-    return value
+    return None if value is None else Fraction(value), inf if seconds is None else seconds
 
 
 def _given_up(future: Any) -> str:
@@ -304,17 +372,6 @@ def _given_up(future: Any) -> str:
 
 def _itself(problem: Problem) -> Problem:
     return problem
-
-
-def promising(problem: Problem) -> list[int]:
-    """The tests in the order of what a single split by each of them costs."""
-    cost = np.zeros((problem.rows, max(1, problem.classes)))
-    for factor, term in problem.goals[0].sum.parts:
-        if isinstance(term, Predicted):
-            cost += float(factor * term.scale) * term.cost
-    yes = problem.bits.astype(np.float64) @ cost
-    split = yes.min(axis=1) + (cost.sum(axis=0) - yes).min(axis=1)
-    return [int(test) for test in np.argsort(split, kind="stable")]
 
 
 def _as_objective(value: Fraction | None) -> tuple[Fraction, ...] | None:

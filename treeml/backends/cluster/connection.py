@@ -9,18 +9,22 @@ from treeml.lang.diagnostic import BackendError, Diagnostic
 SECONDS = 20  # to reach the scheduler, and for the first worker to appear
 
 
-def connected(address: str) -> Any:
-    """A client of the scheduler; BackendError if Dask is not installed, or nobody answers, or there is no worker."""
+def connected(address: str, most: float = float("inf")) -> Any:
+    """A client of the scheduler, after `most` seconds at most.
+
+    BackendError if Dask is not installed, or nobody answers, or there is no worker.
+    """
+    seconds = max(1.0, min(SECONDS, most))
     try:
         from distributed import Client  # imported here: an extra, and start-up time
     except ImportError as error:
         raise BackendError(_needs("distributed")) from error
     try:
-        client: Any = Client(address, timeout=f"{SECONDS}s")  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=f"{seconds}s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise BackendError(_no_cluster(address, f"{type(error).__name__}: {error}")) from error
     try:
-        client.wait_for_workers(1, timeout=SECONDS)
+        client.wait_for_workers(1, timeout=seconds)
     except Exception as error:
         client.close()
         if not isinstance(error, TimeoutError):
