@@ -143,8 +143,8 @@ def _goal_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
         yield from _hold_lacks(goal, backend, feature)
         return
     if needs_growing(goal, backend.can):
-        for rest in without(goal, Leaves):
-            yield from _goal_lacks(rest, backend, feature)
+        for quotient in without(goal, Leaves):
+            yield from _goal_lacks(quotient, backend, feature)
         return
     if needs_dividing(goal, backend.can):
         yield from _quotient_lacks(goal, backend, feature)

@@ -2,9 +2,9 @@
 
 If the goal has other terms besides depth, these are minimized under every depth in turn, until depth alone would cost
 more than the best tree found; so are a quotient or a root with a price on leaves, under every number of leaves. The
-loop ends, since no tree is deeper than `deepest` or has more leaves than `most_leaves`; a bound that no tree can meet is
-detected before the first step. A greedy tree that meets the bounds is found first, if possible: then a loop that runs
-out of time still returns a tree, and the loop can stop at its value.
+loop ends, since no tree is deeper than `deepest` or has more leaves than `most_leaves`; a bound that no tree can meet
+is detected before the first step. A greedy tree that meets the bounds is found first, if possible: then a loop that
+runs out of time still returns a tree, and the loop can stop at its value.
 """
 
 from __future__ import annotations
