@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -41,6 +42,9 @@ def with_contingency(seed: int, kinds: tuple[str, ...]) -> Problem | None:
     goals, bounds = problem.goals, problem.bounds
     if random.random() < 0.6:
         goal = Goal(single(contingency(random, problem), random.choice((-1, -2, 1)), random.choice((0, 1))))
+        if random.random() < 0.3:  # a price on leaves
+            price = (Fraction(random.choice((1, 3)), 40), Leaves())
+            goal = replace(goal, sum=replace(goal.sum, parts=(*goal.sum.parts, price)))
         goals = random.choice(((goal,), (goal,), (goal, Goal(single(Leaves()))), (*goals, goal)))
     if random.random() < 0.6 or goals is problem.goals:
         sense = random.choice((">=", ">=", "<=", "="))

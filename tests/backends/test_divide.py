@@ -74,6 +74,9 @@ def with_quotient(seed: int, kinds: tuple[str, ...]) -> Problem | None:
     if not problem.classes:
         return None
     goal = Goal(single(quotient(random, problem), random.choice((-1, -1, 1, 2)), random.choice((0, 0, 1))))
+    if random.random() < 0.3:  # a price on leaves
+        price = (Fraction(random.choice((1, 3)), 40), Leaves())
+        goal = replace(goal, sum=replace(goal.sum, parts=(*goal.sum.parts, price)))
     others = random.choice(((), (), (Goal(single(Leaves())),), problem.goals))
     goals = (goal, *others) if random.random() < 0.7 else (*others, goal)
     return problem.asking(goals, problem.bounds)
@@ -220,11 +223,24 @@ def test_a_quotient_that_no_sum_compares_is_refused_in_words() -> None:
 
 
 def test_a_quotient_in_a_sum_is_refused_in_words() -> None:
-    goal = Sum((*precision().parts, (Fraction(1, 10), Leaves())))
+    goal = Sum((*precision().parts, (Fraction(1), errors(ACTUAL, 2))))
     refused = plan(binary(ROWS, 2, minimize(goal), (bound(Depth(), "<=", 1),)), Additive())
     assert not isinstance(refused, Plan)
     assert "only as a goal of its own" in refused[0].because
     assert "then minimize leaves" in refused[0].instead
+
+
+def test_a_price_on_leaves_is_met_leaf_by_leaf() -> None:
+    goal = Sum((*precision().parts, (Fraction(1, 10), Leaves())))
+    problem = binary(ROWS, 2, minimize(goal), (bound(Depth(), "<=", 2),))
+    planned = plan(problem, Additive())
+    assert isinstance(planned, Plan)
+    assert any("1, 2, 3, ... leaves" in sentence for sentence in planned.explain())
+    answer, right = run(planned), run(plan(problem, OracleBackend()))
+    assert (answer.status, answer.objective) == (Status.OPTIMAL, right.objective)
+    # With a reward for leaves there is no last number of them to look at.
+    rewarded = Sum((*precision().parts, (Fraction(-1, 10), Leaves())))
+    assert not isinstance(plan(binary(ROWS, 2, minimize(rewarded), problem.bounds), Additive()), Plan)
 
 
 def test_a_tolerance_leaves_the_quotient_unproved() -> None:

@@ -199,6 +199,12 @@ def slowly(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
                 lambda row: row["actual"] != use.arguments[0],
                 [row for row in rows if row["predicted"] != use.arguments[0]],
             )
+        case "fbeta":
+            label, square = use.arguments[0], use.arguments[1] ** 2
+            both = (1 + square) * weight([row for row in rows if row["predicted"] == row["actual"] == label])
+            missed = square * weight([row for row in rows if row["predicted"] != row["actual"] == label])
+            extra = weight([row for row in rows if row["actual"] != row["predicted"] == label])
+            return both / (both + missed + extra) if both + missed + extra else None
         case "f1" | "jaccard":
             label = use.arguments[0]
             both = weight([row for row in rows if row["predicted"] == row["actual"] == label])

@@ -94,3 +94,57 @@ def test_known_quotients_agree_with_their_names() -> None:
 def test_python_builds_the_same_quotient() -> None:
     made = tml.ratio(tml.count(predicted=1, actual=1), tml.count(predicted=1) + 1)
     assert str(made) == "ratio(count(predicted = 1, actual = 1), count(predicted = 1) + 1)"
+
+
+FBETA_AS_RATIO = "ratio(5 * count(predicted = 1, actual = 1), 4 * count(actual = 1) + count(predicted = 1))"
+
+
+@pytest.mark.parametrize("backend", ["native", "cpsat", "oracle"])
+@pytest.mark.parametrize("seed", range(3))
+def test_fbeta_is_optimized_and_is_that_of_scikit_learn(seed: int, backend: str) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    data = _data(seed)
+    for beta, text in ((2, "fbeta(1, 2)"), (0.5, "fbeta(1, 0.5)"), (2, FBETA_AS_RATIO)):
+        values = [
+            metrics.fbeta_score(data["y"], predicted, beta=beta, sample_weight=data["w"], zero_division=0)
+            for predicted in _predictions(data)
+        ]
+        result = tml.parse(f"{COMMON}maximize {text}\nsolve with {backend}").solve(data)
+        assert result.status is tml.Status.OPTIMAL
+        assert result.objective == pytest.approx(max(values), abs=1e-12)
+
+
+@pytest.mark.parametrize("backend", ["native", "cpsat", "oracle"])
+def test_counts_that_no_tree_changes_stand_beside_others(backend: str) -> None:
+    data = _data(7)
+    actual = sum(w for w, y in zip(data["w"], data["y"], strict=True) if y)
+    best = min(
+        sum(w for w, y, p in zip(data["w"], data["y"], predicted, strict=True) if y != p)
+        for predicted in _predictions(data)
+        if sum(w for w, p in zip(data["w"], predicted, strict=True) if p) == actual
+    )
+    text = f"{COMMON}minimize errors\nrequire count(predicted = 1) = count(actual = 1)\nsolve with {backend}"
+    result = tml.parse(text).solve(data)
+    assert result.objective == best
+    assert result.status is tml.Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "minimize errors\nrequire count(actual = 1) <= 3",
+        "minimize errors\nrequire ratio(count(actual = 1), count(actual = 0)) <= 3",
+        "minimize count(actual = 1)",
+    ],
+)
+def test_counts_that_no_tree_changes_are_refused_alone(text: str) -> None:
+    with pytest.raises(tml.SpecError, match="is the same for every tree"):
+        tml.parse(COMMON + text).check()
+
+
+def test_clashing_bounds_on_a_quotient_hold_where_it_is_undefined() -> None:
+    quotient = "ratio(count(predicted = 1, actual = 1), count(predicted = 1))"
+    data = _data(1)
+    result = tml.parse(f"{COMMON}minimize errors\nrequire {quotient} >= 0.5\nrequire {quotient} <= 0.2").solve(data)
+    assert result.status is tml.Status.OPTIMAL
+    assert set(result.tree.predict(data)) == {0}

@@ -31,6 +31,7 @@ FORMULAS = {
     "specificity": "TN / (TN + FP)",
     "npv": "TN / (TN + FN)",
     "f1": "2 TP / (2 TP + FP + FN)",
+    "fbeta": "(1 + beta^2) TP / ((1 + beta^2) TP + beta^2 FN + FP)",
     "jaccard": "TP / (TP + FP + FN)",
     "mcc": "(TP TN - FP FN) / root of (TP + FP)(TP + FN)(TN + FP)(TN + FN)",
     "gmean": "root of (TP / (TP + FN)) (TN / (TN + FP))",

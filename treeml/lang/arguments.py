@@ -112,7 +112,7 @@ def _example(parameter: Parameter, positive: str) -> str:
     if parameter.kind == "class":
         return positive or '"yes"'
     if parameter.kind == "number":
-        return "0.5"
+        return "0.5" if parameter.high else "2"
     if parameter.kind == "word":
         return parameter.choices[0]
     return "age, income" if parameter.kind == "columns" else "age"
@@ -296,7 +296,8 @@ def _number(
         fits = Fraction(parameter.low or 0) < share < Fraction(parameter.high or 1)
         findings.error(
             "T308",
-            f"the {parameter.name} of `{measure.name}` lies between {parameter.low} and {parameter.high}",
+            f"the {parameter.name} of `{measure.name}` "
+            + (f"lies between {parameter.low} and {parameter.high}" if parameter.high else f"is above {parameter.low}"),
             (node.span, f"is {value}"),
             help=f"did you mean `{measure.name}({decimal(share)})`?" if fits else f"write `{signature(measure)}`",
         )
@@ -317,14 +318,6 @@ def _conditions(measure: Measure, call: Call, params: Params, findings: Findings
         return None
     sound = [condition for condition in (*counted, *given) if condition is not None]
     if len(sound) < len(counted) + len(given):
-        return None
-    if not any(condition.subject == "predicted" and not condition.is_column for condition in sound):
-        findings.error(
-            "T308",
-            f"this {measure.name} is the same for every tree",
-            (call.span, "nothing in it is predicted"),
-            help=f"write `{signature(measure)}`",
-        )
         return None
     first = tuple(condition for condition in counted if condition is not None)
     second = tuple(condition for condition in given if condition is not None)

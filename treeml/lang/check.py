@@ -16,7 +16,7 @@ from treeml.lang.columns import columns_of
 from treeml.lang.contradictions import report_contradictions
 from treeml.lang.diagnostic import Diagnostic, InfeasibleError, Label, SpecError
 from treeml.lang.duplicates import report_duplicates
-from treeml.lang.expressions import Scope, evaluate
+from treeml.lang.expressions import Scope, evaluate, same_for_every_tree
 from treeml.lang.file_options import confine_writes
 from treeml.lang.findings import Findings
 from treeml.lang.include import lost_params, resolve_includes
@@ -225,6 +225,8 @@ def _goals(statements: Sequence[Statement], scope: Scope) -> list[CheckedGoal]:
                 (goal.expression.span or goal.span, f"always {value.constant}"),
                 help="name a measure, as in `minimize errors`, or write `satisfy` for any tree",
             )
+            continue
+        if same_for_every_tree(value.parts, scope):
             continue
         if value.constant.unit in ("rows", "s"):
             scope.findings.error(

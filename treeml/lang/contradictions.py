@@ -35,7 +35,7 @@ _DEPTH, _LEAVES, _FEATURES, _ERRORS, _ERROR_RATE = (
     (Use(name), False) for name in ("depth", "leaves", "features_used", "errors", "error_rate")
 )
 
-_SHARES_OF_PREDICTIONS = {"precision", "npv", "f1", "jaccard"}
+_SHARES_OF_PREDICTIONS = {"precision", "npv", "f1", "fbeta", "jaccard", "ratio"}
 
 
 def report_contradictions(

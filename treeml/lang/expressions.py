@@ -7,6 +7,7 @@ sums do not exhaust the recursion limit.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -188,6 +189,31 @@ def measure_use(call: Call, scope: Scope) -> Use | None:
         lambda node: _sum_over_predictions(call.name, node, scope),
     )
     return None if found is None else Use(call.name, found[0], _text(call), call.span, found[1])
+
+
+def same_for_every_tree(parts: Iterable[tuple[Fraction, Use]], scope: Scope) -> bool:
+    """Reports a sum whose counts and rates all ignore the predictions; one of them beside other measures is fine."""
+    uses = [use for _, use in parts]
+    if not all(map(_ignores_predictions, uses)):
+        return False
+    scope.findings.error(
+        "T308",
+        f"this {uses[0].measure} is the same for every tree",
+        (uses[0].span, "nothing in it is predicted"),
+        help=f"write `{signature(MEASURES[uses[0].measure])}`",
+    )
+    return True
+
+
+def _ignores_predictions(use: Use) -> bool:
+    """Is it a count, a rate, or a quotient of such, with conditions on columns and actual classes only?"""
+    if use.measure == "ratio":
+        return all(_ignores_predictions(inner) for side in use.arguments for _, inner in side.parts)
+    if use.measure not in ("count", "rate"):
+        return False
+    return not any(
+        condition.subject == "predicted" and not condition.is_column for part in use.arguments for condition in part
+    )
 
 
 def _sum_over_predictions(name: str, node: Expression, scope: Scope) -> Linear | None:

@@ -43,6 +43,12 @@ class OfSums(Protocol):
     def __call__(self, numerator: Formula, denominator: Formula) -> Formula: ...
 
 
+class OfClassAndWeight(Protocol):
+    """A measure of one class in which recall has a weight."""
+
+    def __call__(self, label: ClassLabel, beta: Number) -> Formula: ...
+
+
 class OfLevel(Protocol):
     """A measure at a level between 0 and 1."""
 
@@ -100,6 +106,7 @@ precision: OfClass = _called(OfClass, "precision", 'model.require(tml.precision(
 specificity: OfClass = _called(OfClass, "specificity", 'model.require(tml.specificity("yes") >= 0.9)')
 npv: OfClass = _called(OfClass, "npv", 'model.require(tml.npv("yes") >= 0.9)')
 f1: OfClass = _called(OfClass, "f1", 'model.maximize(tml.f1("yes"))')
+fbeta: OfClassAndWeight = _called(OfClassAndWeight, "fbeta", 'model.maximize(tml.fbeta("yes", 2))')
 jaccard: OfClass = _called(OfClass, "jaccard", 'model.maximize(tml.jaccard("yes"))')
 mcc: OfClass = _called(OfClass, "mcc", 'model.maximize(tml.mcc("yes"))')
 auc: OfClass = _called(OfClass, "auc", 'model.report("measures", tml.auc("yes"))')

@@ -170,6 +170,15 @@ BUILT_IN: Mapping[str, Measure] = {
         _rate("specificity", "share of the other classes that is not predicted as the class", additive=True),
         _rate("npv", "share of what is not predicted as the class that is not of it"),
         _rate("f1", "harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN)"),
+        Measure(
+            "fbeta",
+            "mean of precision and recall in which recall counts beta^2 times as much; beta = 1 gives f1",
+            "classes",
+            "share",
+            "rates",
+            (*_CLASS, Parameter("beta", "number", low="0")),
+            goal="maximize",
+        ),
         _rate("jaccard", "what is predicted as the class and of it, as a share of what is either: TP / (TP + FP + FN)"),
         Measure(
             "mcc",

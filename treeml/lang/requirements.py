@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from treeml.lang.diagnostic import Fix
-from treeml.lang.expressions import MeasureSum, Scope, evaluate
+from treeml.lang.expressions import MeasureSum, Scope, evaluate, same_for_every_tree
 from treeml.lang.measures import MEASURES
 from treeml.lang.quantities import Quantity, decimal, percent
 from treeml.lang.source import Span
@@ -97,6 +97,8 @@ def _compared(statement: Require, link: Link, scope: Scope, weighted: bool) -> R
     limit = right.constant.value - left.constant.value
     if not parts:
         _without_measure(link, left, right, limit, scope)
+        return None
+    if same_for_every_tree(parts, scope):
         return None
     unit = _limit_unit(link, left, right, scope)
     if unit is None:

@@ -208,6 +208,14 @@ def f1(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     return 2 * right / (right + either) if either else None
 
 
+def fbeta(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
+    wanted, square = class_number(dataset, use.arguments[0], use.span), use.arguments[1] ** 2
+    actual, predicted = dataset.actual == wanted, outcome.predicted == wanted
+    right = (1 + square) * weight_of(dataset, actual & predicted)
+    wrong = square * weight_of(dataset, actual & ~predicted) + weight_of(dataset, ~actual & predicted)
+    return right / (right + wrong) if right + wrong else None
+
+
 def jaccard(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction | None:
     right, either = _overlap(use, dataset, outcome)
     return right / either if either else None

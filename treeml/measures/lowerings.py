@@ -203,19 +203,25 @@ def f1(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _overlap(use, dataset, 2)
 
 
+def fbeta(use: Use, dataset: Dataset, features: Features) -> Sum:
+    square = use.arguments[1] ** 2
+    missed, extra = square.numerator, square.denominator
+    return _overlap(use, dataset, missed + extra, missed, extra)
+
+
 def jaccard(use: Use, dataset: Dataset, features: Features) -> Sum:
     return _overlap(use, dataset, 1)
 
 
-def _overlap(use: Use, dataset: Dataset, factor: int) -> Sum:
-    """factor * TP / (factor * TP + FP + FN)."""
-    _check_weights(use, dataset, factor)
+def _overlap(use: Use, dataset: Dataset, hit: int, missed: int = 1, extra: int = 1) -> Sum:
+    """hit * TP / (hit * TP + missed * FN + extra * FP)."""
+    _check_weights(use, dataset, hit)
     wanted = class_number(dataset, use.arguments[0], use.span)
     of_it = np.where(dataset.actual == wanted, dataset.weight, 0)
     both = np.zeros((dataset.rows, len(dataset.classes)), dtype=np.int64)
-    both[:, wanted] = factor * of_it
-    either = np.repeat(of_it[:, None], len(dataset.classes), axis=1)  # a row of the class counts if it is missed, too
-    either[:, wanted] = dataset.weight + (factor - 1) * of_it
+    both[:, wanted] = hit * of_it
+    either = np.repeat(missed * of_it[:, None], len(dataset.classes), axis=1)
+    either[:, wanted] = extra * (dataset.weight - of_it) + hit * of_it
     scale = dataset.weight_scale
     return _one(Ratio(_one(Predicted(both, scale)), _one(Predicted(either, scale))))
 

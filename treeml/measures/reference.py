@@ -77,23 +77,25 @@ A condition is `predicted = "yes"`, `actual = "yes"`, or a column compared with 
 where the column is missing meets no condition on it. `rate(a given b)` is the weight of the rows that meet both,
 divided by the weight of those that meet `b`; without `given`, by the weight of all rows.
 
-`precision`, `npv`, and a `rate` with `predicted` after `given`, are shares of the rows that get this prediction; `f1`
-and `jaccard` are shares of the rows that are of the class or predicted as it. If there is no such row they are
+`precision`, `npv`, and a `rate` with `predicted` after `given`, are shares of the rows that get this prediction; `f1`,
+`fbeta` and `jaccard` are shares of the rows that are of the class or predicted as it. If there is no such row they are
 undefined: every bound on them then holds, and a goal counts them as 0. A bound on one of them alone is linear, so every
 back-end that bounds predictions takes it: `precision("yes") >= 0.8` means that the true positives are at least 0.8
 times all positives. As a goal, one of them alone is optimized by every back-end that minimizes a sum over the
-predictions, with proof ([the plan](backends.md#the-plan)); a sum that contains one is taken by `oracle` only.
+predictions, with proof ([the plan](backends.md#the-plan)), also with a price on leaves: `maximize f1("yes") - 0.01 *
+leaves`. Any other sum that contains one is taken by `oracle` only.
 
 `mcc("yes")` and `gmean` hold roots, so no sum of counts compares them, but both rise with the true positives and fall
 with the false positives. As a goal of their own they are maximized or minimized, and in requirements of their own
 bounded, by every back-end that bounds sums over the predictions, with proof: by [search over the
-counts](backends.md#the-plan). Their values are rounded down after 80 digits. A sum of one of them with others is taken
-by `oracle` only. `gmean` of more than two classes is only reported.
+counts](backends.md#the-plan). Their values are rounded down after 80 digits. They may have a price on leaves as well;
+any other sum with one of them is taken by `oracle` only. `gmean` of more than two classes is only reported.
 
 `ratio(a, b)` is any other quotient of two sums over the predictions, with the same rules: `a` and `b` are sums of
 measures that add up rows, such as `count(...)`, `errors`, `recall("yes")` or `mistake_cost`, with factors and
 constants: `ratio(count(predicted = "yes", actual = "no"), errors) <= 40%`. The denominator must never be negative, and
-0 only together with the numerator.""",
+0 only together with the numerator. A count without `predicted`, such as `count(actual = "yes")`, is the same for every
+tree; it may stand beside other measures, as in `count(predicted = "yes") <= count(actual = "yes")`, and not alone.""",
     "fairness": """\
 The groups are the levels (or distinct values) of the column that occur in the data; rows where it is missing are a
 group of their own. Every group needs rows among those that are compared, otherwise there is nothing to compare and the

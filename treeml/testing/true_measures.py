@@ -80,6 +80,15 @@ def _f1(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) 
     return _share(2 * both, 2 * both + one)
 
 
+def _fbeta(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    """The harmonic mean of precision and recall, recall with the weight beta^2, where both are defined."""
+    precision, recall = _precision(view, use, tree, predicted), _recall(view, use, tree, predicted)
+    square = Fraction(use.arguments[1]) ** 2
+    if precision is None and recall is None:
+        return None
+    return (1 + square) * precision * recall / (square * precision + recall) if precision and recall else Fraction(0)
+
+
 def _jaccard(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     both, one = _overlap(view, use, tree, predicted)
     return _share(both, both + one)
@@ -321,6 +330,7 @@ MEASURES = {
     "precision": _precision,
     "npv": _npv,
     "f1": _f1,
+    "fbeta": _fbeta,
     "jaccard": _jaccard,
     "mcc": _mcc,
     "gmean": _gmean,

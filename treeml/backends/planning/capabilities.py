@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.count import counts
+from treeml.backends.planning.deepen import without
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.backends.planning.narrow import example_bounds
@@ -17,7 +18,7 @@ from treeml.problem.fans import BRANCHES, has_fans
 from treeml.problem.like_terms import TooLarge
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import Quotient, quotient_of
-from treeml.problem.terms import KINDS, Composite, Depth, Sum
+from treeml.problem.terms import KINDS, Composite, Depth, Leaves, Sum
 
 
 @once
@@ -73,9 +74,17 @@ def needs_deepening(goal: Goal, can: Capabilities) -> bool:
 
 
 def needs_growing(goal: Goal, can: Capabilities) -> bool:
-    """Must the number of leaves be minimized by allowing one more at a time?"""
-    alone = goal.sum.kinds() == {"Leaves"} and sum(factor for factor, _ in goal.sum.parts) > 0
-    return alone and "Leaves" not in can.goals and "Leaves" in can.bounds
+    """Must leaves, or a quotient or root with a price on leaves, be minimized by allowing one leaf more at a time?"""
+    if "Leaves" not in goal.sum.kinds() or "Leaves" not in can.bounds or not _price(goal.sum, Leaves) > 0:
+        return False
+    rest = without(goal, Leaves)
+    if not rest:
+        return "Leaves" not in can.goals
+    return needs_dividing(rest[0], can) or needs_counting(rest[0], can)
+
+
+def _price(total: Sum, counted: type[Depth] | type[Leaves]) -> Fraction:
+    return sum((factor for factor, term in total.parts if isinstance(term, counted)), Fraction(0))
 
 
 def needs_descending(goal: Goal, can: Capabilities) -> bool:
@@ -131,7 +140,7 @@ def depth_is_found(problem: Problem, can: Capabilities) -> bool:
     """
     if not problem.goals:
         return False
-    if needs_growing(problem.goals[0], can):
+    if needs_growing(problem.goals[0], can) and not without(problem.goals[0], Leaves):
         return True
     if not needs_deepening(problem.goals[0], can):
         return False
@@ -143,6 +152,8 @@ def _goal_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) ->
         yield from _hold_lacks(goal, backend, feature)
         return
     if needs_growing(goal, backend.can):
+        for quotient in without(goal, Leaves):
+            yield from _goal_lacks(problem, quotient, backend, feature)
         return
     if needs_cases(goal, backend.can):
         yield from _case_lacks(problem, goal, backend, feature)
@@ -154,18 +165,17 @@ def _goal_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) ->
         yield from _counting_lacks(goal, backend, feature)
         return
     if "Contingency" in goal.sum.kinds() - backend.can.goals:
-        because = f"{backend.name} takes mcc and gmean only as a goal of their own"
+        because = f"{backend.name} takes mcc and gmean only as a goal of their own, or with a price on leaves"
         yield Refusal(feature, because, "make the rest another goal: `maximize mcc(...) then minimize leaves`")
         return
     if "Ratio" in goal.sum.kinds() - backend.can.goals and len(goal.sum.parts) > 1 and "Predicted" in backend.can.goals:
-        because = f"{backend.name} takes a quotient, such as f1 or precision, only as a goal of its own"
+        because = f"{backend.name} takes a quotient, such as f1, only as a goal of its own, or with a price on leaves"
         yield Refusal(feature, because, "make the rest another goal: `maximize f1(...) then minimize leaves`")
         return
     if not needs_deepening(goal, backend.can):
         yield from _lacking(goal.sum, backend, "minimize", feature)
         return
-    price = sum((factor for factor, term in goal.sum.parts if isinstance(term, Depth)), Fraction(0))
-    if price < 0:
+    if _price(goal.sum, Depth) < 0:
         yield Refusal(feature, f"{backend.name} cannot maximize depth", "bound depth from below: `require depth >= 2`")
     elif "Depth" not in backend.can.bounds:
         yield Refusal(feature, f"{backend.name} can neither minimize nor bound depth")

@@ -1,9 +1,10 @@
 """A back-end that bounds depth or leaves -> one that minimizes them: 0, 1, 2, ... until there is a tree.
 
 If the goal has other terms besides depth, these are minimized under every depth in turn, until depth alone would cost
-more than the best tree found. The loop ends, since no tree is deeper than `deepest` or has more leaves than
-`most_leaves`; a bound that no tree can meet is detected before the first step. A greedy tree that meets the bounds is
-found first, if possible: then a loop that runs out of time still returns a tree, and the loop can stop at its value.
+more than the best tree found; so are a quotient or a root with a price on leaves, under every number of leaves. The
+loop ends, since no tree is deeper than `deepest` or has more leaves than `most_leaves`; a bound that no tree can meet
+is detected before the first step. A greedy tree that meets the bounds is found first, if possible: then a loop that
+runs out of time still returns a tree, and the loop can stop at its value.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progr
 from treeml.problem.evaluate import evaluate_sum, meets_all
 from treeml.problem.impossible import impossible
 from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest, most_leaves
 from treeml.problem.terms import Depth, Leaves, Sum
 from treeml.problem.tree import Node
@@ -72,7 +74,8 @@ class _Levels:
         self.price = sum((factor for factor, term in self.goal.parts if isinstance(term, counted)), Fraction(0))
         self.rest_goals = without(problem.goals[0], counted)
         self.rest = self.rest_goals[0].sum if self.rest_goals else Sum((), self.goal.constant)
-        self.rest_at_best = self.rest.lower_bound(problem)
+        quotient = quotient_of(self.rest_goals[0]) if self.rest_goals else None
+        self.rest_at_best = self.rest.lower_bound(problem) if quotient is None else quotient.value(quotient.least)
         self.best: Answer | None = None
         self.value: Fraction | None = None
         self.conflict: tuple[str, ...] = ()

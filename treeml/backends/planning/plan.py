@@ -42,7 +42,7 @@ from treeml.problem.counts import LARGEST
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
-from treeml.problem.terms import Depth, Sum
+from treeml.problem.terms import Depth, Leaves, Sum
 from treeml.problem.tree import Node
 
 # If a back-end needs a depth bound and the spec has none, one that follows from the rows and the other bounds is used,
@@ -163,15 +163,17 @@ def restating_steps(lowered: Problem, can: Capabilities) -> Iterator[Step]:
         yield Step(sentence, lexicographic)
     if any(needs_deepening(goal, can) for goal in lowered.goals):
         yield Step("depth is minimized by asking for a tree of depth 0, 1, 2, ... in turn", deepen)
-    if any(needs_growing(goal, can) for goal in lowered.goals):
+    growing = [goal for goal in lowered.goals if needs_growing(goal, can)]
+    if growing:
         yield Step("leaves are minimized by asking for a tree of 1, 2, 3, ... leaves in turn", grow)
-    if any(needs_descending(goal, can) for goal in lowered.goals):
+    goals = [*lowered.goals, *(rest for goal in growing for rest in without(goal, Leaves))]
+    if any(needs_descending(goal, can) for goal in goals):
         yield Step(HALVING, descend)
-    if any(needs_cases(goal, can) for goal in lowered.goals):
+    if any(needs_cases(goal, can) for goal in goals):
         yield Step(CASES, part_by_part)
-    if any(needs_dividing(goal, can) for goal in lowered.goals):
+    if any(needs_dividing(goal, can) for goal in goals):
         yield Step(DIVIDING, divide)
-    if any(needs_counting(goal, can) for goal in lowered.goals):
+    if any(needs_counting(goal, can) for goal in goals):
         yield Step(COUNTING, count)
     if any(needs_narrowing(bound, can) for bound in _all_bounds(lowered)):
         yield Step(NARROWING, narrow)
@@ -210,6 +212,10 @@ def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
         stage = problem.asking(asked, (*problem.bounds, *(_held(goal) for goal in goals[:number])))
         if len(asked) == 1 and needs_deepening(asked[0], can):
             stage = bounded(stage.asking(without(asked[0], Depth), stage.bounds), 1)
+        elif len(asked) == 1 and needs_growing(asked[0], can) and without(asked[0], Leaves):
+            two = Bound(Sum(((Fraction(1), Leaves()),)), "<=", Fraction(2))
+            yield from _stages(stage.asking(without(asked[0], Leaves), (*stage.bounds, two)), can)
+            continue
         elif len(asked) == 1 and needs_growing(asked[0], can):
             stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
         elif len(asked) == 1 and needs_descending(asked[0], can):

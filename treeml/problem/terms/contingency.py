@@ -9,10 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isqrt
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from treeml.problem.terms.base import Composite
 from treeml.problem.terms.sum import Sum
+
+if TYPE_CHECKING:
+    from treeml.problem.problem import Problem
 
 DIGITS = 10**80  # roots are rounded down to this many parts, so different trees and limits stay apart
 
@@ -42,6 +45,12 @@ class Contingency(Composite):
     ) -> Fraction | None:
         right, wrong = value(self.right, None), value(self.wrong, None)
         return undefined if right is None or wrong is None else self.at(right, wrong)
+
+    def lower_bound(self, problem: Problem, factor: Fraction, row_by_row: bool) -> Fraction | None:
+        """Correlations lie between -1 and 1, means of shares between 0 and 1."""
+        if factor < 0:
+            return factor
+        return Fraction(0) if self.kind == "gmean" else -factor
 
     def at(self, right: Fraction, wrong: Fraction) -> Fraction:
         """The value for these weights of true and false positives."""
