@@ -1,6 +1,7 @@
 """Data folder -> provably optimal forests compared with greedy pricing, AdaBoost and the figures of Aglin 2022.
 
 python -m benchmarks.boosting --data-dir DIR [--set hepatitis] [--criterion lpboost] [--folds 5] [--tune area]
+    [--order 1] [--gap 0.03]
 
 A data set is a CSV file with 0/1 columns and the target `label`. Without a folder, tic-tac-toe is generated, the one
 set defined by rules. Seconds are wall clock and include reading, binarizing, proving and verifying; libraries are
@@ -122,6 +123,10 @@ class Line:
 @click.option("--within", default="300s", show_default=True, help="Time limit for one forest.")
 @click.option("--with", "backend", default="native", show_default=True, help="The back-end for pricing.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the folds; 0: the rows of a class in their order.")
+@click.option("--order", default=0, show_default=True, help="Seed of the order of the columns; 0: that of the file.")
+@click.option(
+    "--gap", default=0.0, show_default=True, help="End a forest this close to its bound; 0: when it is proved."
+)
 def main(
     data_dir: Path | None,
     sets: tuple[str, ...],
@@ -132,6 +137,8 @@ def main(
     within: str,
     backend: str,
     seed: int,
+    order: int,
+    gap: float,
 ) -> None:
     """Measure, and print one line for each criterion and set."""
     wrong = 0
@@ -143,10 +150,11 @@ def main(
             click.echo(_heading(criterion, depth))
             for name in sets or (SETS if data_dir is not None else ("tic-tac-toe",)):
                 path = data_dir / f"{name}.csv" if data_dir is not None else _generated(Path(folder))
-                line = measure(criterion, path, depth, folds, tuned, within, backend, seed)
-                known = KNOWN.get((criterion, name)) if depth == 3 else None
+                path = _reordered(path, order, Path(folder)) if order else path
+                line = measure(criterion, path, depth, folds, tuned, within, backend, seed, gap)
+                known = KNOWN.get((criterion, name)) if depth == 3 and not gap else None
                 off = known is not None and abs(line.objective - known) > 2e-6 * max(1.0, abs(known))
-                lost = line.objective < line.greedy - 1e-6 * max(1.0, abs(line.greedy))
+                lost = not gap and line.objective < line.greedy - 1e-6 * max(1.0, abs(line.greedy))
                 wrong += off + lost
                 click.echo(_written(name, line, PUBLISHED.get((criterion, name)), known))
                 if off or lost:
@@ -163,9 +171,17 @@ def _load_libraries() -> None:
 
 
 def measure(
-    criterion: str, path: Path, depth: int, folds: int, tuned: str | None, within: str, backend: str, seed: int
+    criterion: str,
+    path: Path,
+    depth: int,
+    folds: int,
+    tuned: str | None,
+    within: str,
+    backend: str,
+    seed: int,
+    gap: float = 0.0,
 ) -> Line:
-    model = _model(criterion, depth, PENALTIES[criterion])
+    model = _model(criterion, depth, PENALTIES[criterion], gap)
     before = process_time()
     result = model.solve(str(path), backend=backend, within=within)
     processor = process_time() - before
@@ -279,9 +295,12 @@ def _solved(part: Dataset, request: Request, penalty: Fraction) -> tml.Result:
     return solve_part(replace(part, spec=spec), replace(request, spec=spec))
 
 
-def _model(criterion: str, depth: int, penalty: str) -> tml.Model:
+def _model(criterion: str, depth: int, penalty: str, gap: float = 0.0) -> tml.Model:
+    # A forest that may end early grows one tree a round for the prices of the master, as in the thesis.
+    early = f", tolerance = {gap}, columns = 1, smoothing = 0" if gap else ""
     return tml.Model.parse(
-        f"predict label\nensemble by {criterion}(penalty = {penalty})\nmaximize margin\nrequire depth <= {depth}\n"
+        f"predict label\nensemble by {criterion}(penalty = {penalty}{early})\nmaximize margin\n"
+        f"require depth <= {depth}\n"
     )
 
 
@@ -330,6 +349,17 @@ def _short(value: float) -> str:
 def _number(value: Any) -> float:
     assert isinstance(value, (int, float))
     return float(value)
+
+
+def _reordered(path: Path, order: int, folder: Path) -> Path:
+    """A copy of the file with its columns in another order."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.reader(file))
+    places = np.random.default_rng(order).permutation(len(rows[0])).tolist()
+    copy = folder / f"{path.stem}-{order}.csv"
+    with copy.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([row[place] for place in places] for row in rows)
+    return copy
 
 
 def _generated(folder: Path) -> Path:

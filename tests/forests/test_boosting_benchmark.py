@@ -40,6 +40,18 @@ def test_a_small_set(folder: Path, criterion: str, tuned: str) -> None:
     assert tuned or set(penalties) == {PENALTIES[criterion]}
 
 
+def test_columns_in_another_order_have_the_same_optimum_and_a_gap_ends_below_it(folder: Path) -> None:
+    def objective(*arguments: str) -> float:
+        given = ["--data-dir", str(folder), "--set", "small", "--criterion", "mdboost", "--depth", "2", "--folds", "0"]
+        result = CliRunner().invoke(main, [*given, *arguments])
+        assert result.exit_code == 0, result.output
+        return float(next(line for line in result.output.splitlines() if line.startswith("small")).split()[2])
+
+    best = objective()
+    assert objective("--order", "3") == pytest.approx(best, rel=2e-6)
+    assert objective("--gap", "1") < (1 - 1e-5) * best
+
+
 def test_every_published_line_has_both_tables() -> None:
     assert {len(figures) for figures in PUBLISHED.values()} == {7}
 
