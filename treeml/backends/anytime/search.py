@@ -40,7 +40,6 @@ SECONDS_AHEAD = 0.5
 TESTS_AHEAD = (100, 400)  # tests of which these three levels are made on numbers: few are fast, many see more
 SHARE_OF_EXACT = 0.5  # of the time, at most, for exact searches of three or four levels
 STALE = 12  # moves without success, per branch that can be replaced, after which the search goes on elsewhere
-WORSE = 1.02  # a tree up to this much worse than the best is worth another change
 
 
 class Anytime:

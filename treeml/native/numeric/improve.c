@@ -21,7 +21,7 @@ enum {
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
   work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
   first_effort = 128,     /* in polls; doubled every time */
-  effort_of_start = 64,   /* for the last levels of a start */
+  effort_of_start = 128,  /* for the last levels of a start */
   most_effort = 1 << 24,
   least_share = 16, /* the effort is divided by no more than this */
   done = -2         /* the label of a split whose branch cannot be better */
@@ -470,6 +470,7 @@ void numeric_improve_from (struct numeric_worker *worker, struct numeric_set *al
     return;
   }
   worker->allowance = effort_of_start;
+  state->trust = most_trust; /* there are few starts */
   state->polls -= worker->polls;
   solve_last_levels (worker, all, 0, solver->depth);
   state->polls += worker->polls;
