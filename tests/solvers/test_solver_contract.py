@@ -295,7 +295,7 @@ def test_importing_a_back_end_imports_no_solver() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["auto", "order", "leaves"])
-@pytest.mark.parametrize("seed", [1, 2, 35, 38, 48, 56])  # from 35 on, the best of all trees has a test that is excluded
+@pytest.mark.parametrize("seed", [1, 2, 35, 38, 48, 56])  # from 35 on, the best of all trees is excluded
 def test_a_margin_keeps_to_tests_with_rows_on_either_side(seed: int, encoding: str) -> None:
     from random_problems import random_problem
 
