@@ -75,7 +75,13 @@ def long_reading_said(begun: float, within: float | None) -> Iterator[None]:
 
 @contextmanager
 def _timed(begun: float, say: Callable[[], None]) -> Iterator[None]:
-    timer = Timer(max(0.0, begun + LONG - monotonic()), say)
+    """Says it when it is time: at once, or by a timer."""
+    left = begun + LONG - monotonic()
+    if left <= 0:
+        say()
+        yield
+        return
+    timer = Timer(left, say)
     timer.daemon = True
     timer.start()
     try:
