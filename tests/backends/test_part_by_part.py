@@ -15,6 +15,7 @@ from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.part_by_part import MOST_CASES
 from treeml.backends.planning.plan import CASES, Plan, plan
 from treeml.backends.run import run
+from treeml.problem.choices import largest_terms
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.testing.fuzz import disagreement
@@ -24,7 +25,10 @@ PRICES = tuple(map(Fraction, ("1/3", "1", "2", "7/2")))
 
 
 def mixed(seed: int, kinds: tuple[int, ...] = (2, 2, 3)) -> Problem | None:
-    """Errors, and perhaps leaves, plus a price times one or two gaps; perhaps another goal, or a limit on the gap."""
+    """Errors, and perhaps leaves, plus a price times one or two gaps; perhaps other goals, and limits on gaps.
+
+    In one case of four a gap is maximized, and some are limited from below.
+    """
     random = Random(seed)
     problem = random_problem(random, Sizes(rows=9, columns=3, depth=2, bounds=0, goals=1), ("Predicted",))
     if problem.classes < 2:
@@ -35,12 +39,19 @@ def mixed(seed: int, kinds: tuple[int, ...] = (2, 2, 3)) -> Problem | None:
     if random.random() < 0.3:
         parts.append((Fraction(1, 2), Leaves()))
     first = Goal(Sum(tuple(parts), Fraction(random.choice((0, 1)), 3)))
-    goals = random.choice(((first,), (first,), (first, Goal(single(Leaves()))), (Goal(single(Leaves())), first)))
+    if random.random() < 0.25:
+        first = Goal(Sum(((Fraction(-1), gaps[0]), *random.choice(((), ((Fraction(1, 3), wrong),))))))
+    leaves = Goal(single(Leaves()))
+    goals = random.choice(((first,), (first,), (first, leaves), (leaves, first), (Goal(single(wrong)),), ()))
     bounds = list(problem.bounds)
     if random.random() < 0.4:
         bounds.append(bound(wrong, "<=", random.randint(0, problem.rows // 2), "errors"))
     if random.random() < 0.3:
         bounds.append(Bound(single(gaps[0]), "<=", Fraction(random.randint(0, 2), 4), "gap"))
+    if random.random() < 0.3:
+        least = Fraction(random.randint(1, 4), 5)
+        total = random.choice((single(gaps[-1]), Sum(((Fraction(1), gaps[-1]), (Fraction(-1, 9), wrong)))))
+        bounds.append(Bound(total, ">=", least, "least"))
     return problem.asking(goals, tuple(bounds))
 
 
@@ -67,7 +78,8 @@ def hard() -> Problem:
     """A problem with one goal and at least four cases that are solved one by one."""
     for seed in range(500):
         problem = mixed(seed, (3,))
-        if problem is not None and len(problem.goals) == 1:
+        gaps = [] if problem is None or len(problem.goals) != 1 else largest_terms(problem.goals[0].sum)
+        if problem is not None and gaps and all(factor > 0 for factor, _ in gaps):
             backend = Bounding()
             planned = plan(problem, backend)
             assert isinstance(planned, Plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from math import prod
 
 from treeml.backends.contract import Backend, Capabilities, Refusal
 from treeml.backends.planning.count import counts
@@ -11,8 +12,9 @@ from treeml.backends.planning.deepen import without
 from treeml.backends.planning.descend import descends
 from treeml.backends.planning.lowerings import spread_bound
 from treeml.backends.planning.narrow import example_bounds
-from treeml.backends.planning.part_by_part import cases_of, has_cases
+from treeml.backends.planning.part_by_part import MOST_CASES, bound_cases, goal_cases, has_cases, is_from_below
 from treeml.lang.display import shown
+from treeml.problem.choices import number_of_choices
 from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
 from treeml.problem.fans import BRANCHES, has_fans
 from treeml.problem.like_terms import TooLarge
@@ -60,8 +62,14 @@ def lacks(problem: Problem, backend: Backend) -> Iterator[Refusal]:
         feature = f"the requirement {bound.name}" if bound.name else "a requirement"
         if needs_narrowing(bound, backend.can):
             yield from _narrowing_lacks(bound, backend, feature)
+        elif needs_bound_cases(bound, backend.can):
+            yield from _bound_case_lacks(bound, backend, feature)
         else:
             yield from _lacking(bound.sum, backend, "bound", feature)
+    cases = prod(number_of_choices(each.sum) for each in problem.bounds if needs_bound_cases(each, backend.can))
+    if cases > MOST_CASES:
+        because = f"{backend.name} would search {cases} cases, one for every choice of groups"
+        yield Refusal("several gaps that are bounded from below", because, "bound one of them from below")
     for number, goal in enumerate(problem.goals):
         feature = f"the goal {goal.text}" if goal.text else "the goal"
         yield from _goal_lacks(problem, goal, backend, feature)
@@ -97,6 +105,11 @@ def needs_cases(goal: Goal, can: Capabilities) -> bool:
     return is_gap and not descends(goal) and has_cases(goal)
 
 
+def needs_bound_cases(bound: Bound, can: Capabilities) -> bool:
+    """Must a gap that is bounded from below be searched case by case?"""
+    return "Largest" not in can.bounds and is_from_below(bound)
+
+
 def needs_dividing(goal: Goal, can: Capabilities) -> bool:
     """Must a quotient be minimized by solves that minimize sums?"""
     return "Ratio" in goal.sum.kinds() and "Ratio" not in can.goals and quotient_of(goal) is not None
@@ -128,8 +141,8 @@ def successive(problem: Problem, can: Capabilities) -> bool:
     """Must several goals be solved one after the other?"""
     if len(problem.goals) < 2:
         return False
-    narrowed = any(needs_narrowing(bound, can) for bound in problem.bounds)
-    return not can.lexicographic or narrowed or any(is_stepwise(goal, can) for goal in problem.goals)
+    restated = any(needs_narrowing(bound, can) or needs_bound_cases(bound, can) for bound in problem.bounds)
+    return not can.lexicographic or restated or any(is_stepwise(goal, can) for goal in problem.goals)
 
 
 def depth_is_found(problem: Problem, can: Capabilities) -> bool:
@@ -185,13 +198,22 @@ def _goal_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) ->
 
 def _case_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     try:
-        first, *_ = cases_of(problem, goal)
+        first, *_ = goal_cases(problem, goal)
     except TooLarge:
         yield Refusal(feature, "its numbers would be beyond 64 bits", "give weights and costs with fewer digits")
         return
-    yield from _lacking(first.goal.sum, backend, "minimize", feature)
+    yield from _lacking(first.goals[0].sum, backend, "minimize", feature)
     for bound in first.bounds[:1]:
         yield from _lacking(bound.sum, backend, "bound", feature)
+
+
+def _bound_case_lacks(bound: Bound, backend: Backend, feature: str) -> Iterator[Refusal]:
+    try:
+        first, *_ = bound_cases(bound)
+    except TooLarge:
+        yield Refusal(feature, "its numbers would be beyond 64 bits", "give weights and costs with fewer digits")
+        return
+    yield from _lacking(first.sum, backend, "bound", feature)
 
 
 def _quotient_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
@@ -239,6 +261,9 @@ def _hold_lacks(goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]
     held = Bound(goal.sum, "<=", Fraction(0))
     if needs_narrowing(held, backend.can):
         yield from _narrowing_lacks(held, backend, feature)
+        return
+    if needs_bound_cases(held, backend.can):
+        yield from _bound_case_lacks(held, backend, feature)
         return
     if quotient is not None:
         if not quotient.is_small:

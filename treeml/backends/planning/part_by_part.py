@@ -1,15 +1,17 @@
-"""A back-end that minimizes sums within bounds -> one that minimizes sums with a gap, such as errors + 100 * gap.
+"""A back-end that takes plain sums -> one that minimizes or maximizes sums with a gap, and bounds a gap from below.
 
 A gap is the largest of several differences, and every tree has one that is its largest. So the trees fall into cases,
-one for each difference. Within a case the goal is a plain sum, and bounds on sums keep the other differences below the
-one of the case. The best tree of all cases is the best tree. Each case looks only for trees that are better than the
-best one so far.
+one for each difference. Within a case the goal, such as errors + 100 * gap, is a plain sum, and bounds on sums keep the
+other differences below the one of the case. A gap that is maximized or bounded from below needs no such bounds: it is
+large enough if one difference is. The best tree of all cases is the best tree. Each case looks only for trees that are
+better than the best one so far.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from math import ceil
 from time import monotonic
 
@@ -28,40 +30,68 @@ RULE = "case by case"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """The trees with `bounds`, for which the goal is `goal`."""
+    """The trees that meet `bounds`; the goal, if there is one, is a plain sum for them."""
 
-    goal: Goal
+    goals: tuple[Goal, ...]
     bounds: tuple[Bound, ...]
 
 
 def has_cases(goal: Goal) -> bool:
     """Is the goal a sum with gaps between plain sums over the predictions, and are their differences few enough?"""
-    gaps = largest_terms(goal.sum)
-    return (
-        bool(gaps)
-        and all(factor > 0 for factor, _ in gaps)
-        and all(part.all_kinds() == {"Predicted"} for _, term in gaps for part in term.parts)
-        and number_of_choices(goal.sum) <= MOST_CASES
-    )
+    return _has_plain_gaps(goal.sum)
+
+
+def is_from_below(bound: Bound) -> bool:
+    """Does the bound ask for gaps that are large enough, between plain sums over the predictions?"""
+    upper = {"<=": 1, ">=": -1}.get(bound.sense, 0)
+    return bool(upper) and _has_plain_gaps(bound.sum) and all(upper * each < 0 for each, _ in largest_terms(bound.sum))
+
+
+def _has_plain_gaps(total: Sum) -> bool:
+    gaps = largest_terms(total)
+    parts = [part for _, term in gaps for part in term.parts]
+    is_plain = all(part.all_kinds() == {"Predicted"} for part in parts)
+    return bool(gaps) and is_plain and number_of_choices(total) <= MOST_CASES
 
 
 @once
-def cases_of(problem: Problem, goal: Goal) -> tuple[Case, ...]:
-    """The cases of a goal that has them. Raises TooLarge if a sum is beyond 64 bits."""
+def goal_cases(problem: Problem, goal: Goal) -> tuple[Case, ...]:
+    """The cases of a goal that has them, with their own bounds alone. Raises TooLarge if a sum is beyond 64 bits."""
     gaps = largest_terms(goal.sum)
     found = []
     for choice in choices(goal.sum):
         bounds: list[Bound] = []
-        for (_, term), largest in zip(gaps, choice, strict=True):
-            others = (difference(part, largest) for part in term.parts if part is not largest)
+        for (factor, term), largest in zip(gaps, choice, strict=True):
+            lesser = [part for part in term.parts if part is not largest] if factor > 0 else []
+            others = [difference(part, largest) for part in lesser]
             bounds += [Bound(Sum(each.parts), "<=", -each.constant) for each in others if each.parts]
-        found.append(Case(replace(goal, sum=chosen(goal.sum, choice)), tuple(bounds)))
+        found.append(Case((replace(goal, sum=chosen(goal.sum, choice)),), tuple(bounds)))
     return tuple(found)
+
+
+def bound_cases(bound: Bound) -> tuple[Bound, ...]:
+    """Bounds on plain sums, of which one has to hold. Raises TooLarge if a sum is beyond 64 bits."""
+    if not is_from_below(bound):
+        return (bound,)
+    return tuple(replace(bound, sum=chosen(bound.sum, choice)) for choice in choices(bound.sum))
+
+
+@once
+def cases_of(problem: Problem) -> tuple[Case, ...]:
+    """The cases of a problem with at most one goal. Raises TooLarge if a sum is beyond 64 bits."""
+    by_goal = [each for goal in problem.goals if has_cases(goal) for each in goal_cases(problem, goal)]
+    by_bounds = list(product(*map(bound_cases, problem.bounds)))
+    return tuple(
+        Case(case.goals, (*bounds, *case.bounds))
+        for case in by_goal or [Case(problem.goals, ())]
+        for bounds in by_bounds
+    )
 
 
 def part_by_part(inner: Solve) -> Solve:
     def solve(problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
-        if len(problem.goals) != 1 or not has_cases(problem.goals[0]):
+        has_any = any(map(has_cases, problem.goals)) or any(map(is_from_below, problem.bounds))
+        if len(problem.goals) > 1 or not has_any:
             return inner(problem, limits, start, on_progress)
         return _PartByPart(inner, problem, limits, on_progress).solve(start)
 
@@ -85,12 +115,12 @@ class _PartByPart:
     def __init__(self, inner: Solve, problem: Problem, limits: Limits, on_progress: OnProgress | None) -> None:
         self.began = monotonic()
         self.inner, self.problem, self.limits, self.on_progress = inner, problem, limits, on_progress
-        self.goal = problem.goals[0].sum
+        self.goal = problem.goals[0].sum if problem.goals else None
         self.tree: Node | None = None
         self.value: Fraction | None = None
-        least = self.goal.lower_bound(problem, row_by_row=True)
+        least = None if self.goal is None else self.goal.lower_bound(problem, row_by_row=True)
         known = () if least is None else (Evidence("row by row"),)
-        self.open = [_Open(case, least, known) for case in cases_of(problem, problem.goals[0])]
+        self.open = [_Open(case, least, known) for case in cases_of(problem)]
         self.proofs: list[Evidence] = []  # of the cases that are settled
         self.tolerance = Fraction(0)
         self.statistics: dict[str, float] = {}
@@ -101,6 +131,8 @@ class _PartByPart:
     def solve(self, start: Node | None) -> Answer:
         for tree in (start, *map(Leaf, range(self.problem.classes))):
             self.take(tree)
+        if self.goal is None and self.tree is not None:
+            return self.proved()
         for share in SHARES:
             waiting = [each for each in self.open if each.stop is Stop.TIME]
             for number, each in enumerate(waiting):
@@ -110,6 +142,8 @@ class _PartByPart:
                 stop = self.search(each, share * left / (len(waiting) - number if share < 1 else 1))
                 if stop is not None:
                     return self.unproved(stop)
+                if self.goal is None and self.tree is not None:
+                    return self.proved()
         return self.unproved(self.open[0].stop) if self.open else self.proved()
 
     def search(self, open_case: _Open, seconds: float) -> Stop | None:
@@ -132,10 +166,8 @@ class _PartByPart:
     def ask(self, open_case: _Open, seconds: float) -> Answer:
         """The best tree of a case that is better than the best one so far."""
         case = open_case.case
-        bounds = (*self.problem.bounds, *case.bounds)
-        if self.value is not None:
-            bounds += (Bound(case.goal.sum, "<=", self.better(case.goal.sum)),)
-        asked = self.problem.asking((case.goal,), bounds)
+        limits_on_goal = [bound for goal in case.goals for bound in self.better(goal)]
+        asked = self.problem.asking(case.goals, (*case.bounds, *limits_on_goal))
         deadline = self.limits.deadline if seconds == float("inf") else Deadline.after(seconds)
         limits = replace(self.limits, gap=Fraction(0), deadline=deadline)  # the gap is that of all cases
 
@@ -155,17 +187,23 @@ class _PartByPart:
 
     # -- what is known -----------------------------------------------------------------------
 
-    def better(self, total: Sum) -> Fraction:
-        """The largest value of the sum below the best value so far, or that value if the sum has no grid."""
-        assert self.value is not None
+    def better(self, goal: Goal) -> tuple[Bound, ...]:
+        """A limit on the goal below the best value so far, or at that value if the goal has no grid."""
+        total = goal.sum
+        if self.value is None or not total.kinds() <= {"Predicted", "Leaves"}:
+            return ()
         grid = total.grid(self.problem)
         if grid is None or grid.unit <= 0:
-            return self.value
-        return total.constant + grid.unit * (ceil((self.value - total.constant) / grid.unit) - 1)
+            return (Bound(total, "<=", self.value),)
+        steps = ceil((self.value - total.constant) / grid.unit) - 1
+        return (Bound(total, "<=", total.constant + grid.unit * steps),)
 
     def take(self, tree: Node | None) -> None:
         """Keeps a better tree."""
         if tree is None or not is_answer(self.problem, tree):
+            return
+        if self.goal is None:
+            self.tree = tree
             return
         value = evaluate_sum(self.goal, self.problem, tree)
         if self.value is None or value < self.value:
@@ -195,15 +233,21 @@ class _PartByPart:
 
     def moment(self) -> Progress:
         bound, evidence = self.bound()
-        objective = None if self.value is None else (self.value,)
-        return Progress(monotonic() - self.began, objective, bound, self.tree, evidence=evidence)
+        return Progress(monotonic() - self.began, self.objective(), bound, self.tree, evidence=evidence)
+
+    def objective(self) -> tuple[Fraction, ...] | None:
+        if self.tree is None:
+            return None
+        return () if self.value is None else (self.value,)
 
     # -- the end -----------------------------------------------------------------------------
 
     def proved(self) -> Answer:
         evidence = combined(RULE, self.proofs)
-        if self.value is None:
+        if self.tree is None:
             return self.ended(Status.INFEASIBLE, Stop.PROVED, None, evidence)
+        if self.goal is None:
+            return self.ended(Status.OPTIMAL, Stop.PROVED, None, (Evidence("no goal"),))
         return self.ended(Status.OPTIMAL, Stop.PROVED, self.value, evidence)
 
     def unproved(self, stop: Stop) -> Answer:
@@ -220,7 +264,7 @@ class _PartByPart:
             status,
             stop,
             self.tree,
-            None if self.value is None else (self.value,),
+            self.objective(),
             bound,
             trace=tuple(self.trace),
             statistics=self.statistics,

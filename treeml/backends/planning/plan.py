@@ -19,6 +19,7 @@ from treeml.backends.planning.capabilities import (
     is_direct,
     is_stepwise,
     lacks,
+    needs_bound_cases,
     needs_cases,
     needs_counting,
     needs_deepening,
@@ -50,10 +51,7 @@ from treeml.problem.tree import Node
 DEEPEST_IMPLIED = 8
 
 HALVING = "the largest of several sums is minimized by halving: is there a tree in the lower half of what is possible?"
-CASES = (
-    "the largest of several sums beside other terms is minimized case by case: one of the sums stands for the largest, "
-    "and the others are kept below it"
-)
+CASES = "the largest of several sums is searched case by case: in each case one of the sums stands for the largest"
 DIVIDING = (
     "a quotient is minimized by minimizing its numerator minus a number times its denominator, for numbers near the "
     "best quotient so far, until no better one is possible"
@@ -169,7 +167,8 @@ def restating_steps(lowered: Problem, can: Capabilities) -> Iterator[Step]:
     goals = [*lowered.goals, *(rest for goal in growing for rest in without(goal, Leaves))]
     if any(needs_descending(goal, can) for goal in goals):
         yield Step(HALVING, descend)
-    if any(needs_cases(goal, can) for goal in goals):
+    below = any(needs_bound_cases(bound, can) for bound in _all_bounds(lowered))
+    if below or any(needs_cases(goal, can) for goal in goals):
         yield Step(CASES, part_by_part)
     if any(needs_dividing(goal, can) for goal in goals):
         yield Step(DIVIDING, divide)
@@ -192,10 +191,19 @@ def stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
     if is_direct(problem, can):
         yield problem
         return
-    for stage in _stages(problem, can):
+    for stage in (case for each in _stages(problem, can) for case in _cases(each, can)):
         if any(needs_narrowing(bound, can) for bound in stage.bounds):
             stage = stage.asking(stage.goals, tuple(each for bound in stage.bounds for each in _narrowed(bound, can)))
         yield stage
+
+
+def _cases(stage: Problem, can: Capabilities) -> Iterator[Problem]:
+    by_goal = any(needs_cases(goal, can) for goal in stage.goals)
+    if not by_goal and not any(needs_bound_cases(bound, can) for bound in stage.bounds):
+        yield stage
+        return
+    for case in cases_of(stage):
+        yield stage.asking(case.goals, case.bounds)
 
 
 def _narrowed(bound: Bound, can: Capabilities) -> tuple[Bound, ...]:
@@ -220,10 +228,6 @@ def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
             stage = bounded(stage.asking((), (*stage.bounds, Bound(asked[0].sum, "<=", Fraction(2)))), 1)
         elif len(asked) == 1 and needs_descending(asked[0], can):
             stage = stage.asking((), (*stage.bounds, _held(asked[0])))
-        elif len(asked) == 1 and needs_cases(asked[0], can):
-            for case in cases_of(problem, asked[0]):
-                yield stage.asking((case.goal,), (*stage.bounds, *case.bounds))
-            continue
         elif len(asked) == 1 and needs_dividing(asked[0], can):
             quotient = quotient_of(asked[0])
             assert quotient is not None
