@@ -77,7 +77,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--within", type=float, nargs="*", default=[1, 10, 60], help="seconds for each fit")
     parser.add_argument("--before", help="an interpreter with another version of TreeML, to compare with")
     parser.add_argument("--peers", help="an interpreter that can import pycontree and licketysplit")
-    parser.add_argument("--processors", type=int, help="limit processor time, on so many processors, not wall time")
+    parser.add_argument("--processors", type=int, help="limit processor time on this many processors, not wall time")
     parser.add_argument("--columns", nargs="*", help="such as default cart 'native before'; all by default")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)

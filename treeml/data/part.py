@@ -29,7 +29,7 @@ _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00")  # lines end otherwise th
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """Rows of a file; `is_whole` says that they are all of them."""
 
     table: Table
@@ -38,7 +38,7 @@ class Part:
 
 def load_part(
     path: Path, types: Mapping[str, ColumnSpec], span: Span | None, limits: ReadingLimits, scratch: Path
-) -> Part | None:
+) -> FilePart | None:
     """Some rows of a file, or all of a small one, within all limits but that of time.
 
     None if its rows cannot be read one without the other. `scratch` is a folder for a file with these rows alone.
@@ -50,13 +50,13 @@ def load_part(
     if is_parquet and limits.memory is not None:  # what a slice decodes to is not known beforehand
         return None
     if _rows_of(path) <= SMALL * SLICES * SLICE_ROWS if is_parquet else path.stat().st_size <= SMALL * PLACES * BYTES:
-        return Part(read_file(path, types, span, patient), is_whole=True)
+        return FilePart(read_file(path, types, span, patient), is_whole=True)
     content = part_of_parquet(path) if is_parquet else part_of_text(path)
     if content is None:
         return None
     part = scratch / path.name
     part.write_bytes(content)
-    return Part(read_file(part, types, span, replace(patient, folder=None)), is_whole=False)
+    return FilePart(read_file(part, types, span, replace(patient, folder=None)), is_whole=False)
 
 
 def _is_parquet(path: Path) -> bool:

@@ -23,7 +23,7 @@ from treeml.lang.spec import CheckedGoal as SpecGoal
 from treeml.lang.spec import Linear, Requirement, Use
 from treeml.measures.lowerings import Features, lower_measure, refuse_size
 from treeml.problem.choices import choices, chosen, largest_terms, number_of_choices
-from treeml.problem.like_terms import TooLarge, joined_terms
+from treeml.problem.like_terms import CostsTooLarge, joined_terms
 from treeml.problem.magnitudes import added, largest, row_ends
 from treeml.problem.neighbors import SHORT, beside
 from treeml.problem.problem import Bound, Goal
@@ -199,7 +199,7 @@ def _every_choice(
     for choice in choices(lowered):
         try:
             total = chosen(lowered, choice)
-        except TooLarge:
+        except CostsTooLarge:
             refuse_size("this sum", requirement.span)
         yield Sum(total.parts), sense, limit - total.constant
 
@@ -216,5 +216,5 @@ def _has(lowered: Sum, kind: type) -> bool:
 def _added_up(parts: list[tuple[Fraction, Term]], span: Span | None) -> tuple[tuple[Fraction, Term], ...]:
     try:
         return joined_terms(parts)
-    except TooLarge:
+    except CostsTooLarge:
         refuse_size("this sum", span)

@@ -26,7 +26,7 @@ def choices(total: Sum) -> Iterator[Choice]:
 
 
 def chosen(total: Sum, choice: Choice) -> Sum:
-    """The sum with these parts in place of every `Largest`. Raises TooLarge beyond 64 bits."""
+    """The sum with these parts in place of every `Largest`. Raises CostsTooLarge beyond 64 bits."""
     parts = [part for part in total.parts if not isinstance(part[1], Largest)]
     constant = total.constant
     for (factor, _), part in zip(largest_terms(total), choice, strict=True):
@@ -36,6 +36,6 @@ def chosen(total: Sum, choice: Choice) -> Sum:
 
 
 def difference(one: Sum, other: Sum) -> Sum:
-    """One sum minus another. Raises TooLarge beyond 64 bits."""
+    """One sum minus another. Raises CostsTooLarge beyond 64 bits."""
     parts = joined_terms([*one.parts, *other.negated().parts])
     return Sum(parts, one.constant - other.constant)

@@ -15,12 +15,15 @@ from treeml.problem.terms import Depth, Leaves, Predicted, Support, Term
 Weighted = tuple[Fraction, Term]
 
 
-class TooLarge(ArithmeticError):
+class CostsTooLarge(ArithmeticError):
     """The joined costs would not fit into 64 bits."""
 
 
 def joined_terms(parts: Sequence[Weighted]) -> tuple[Weighted, ...]:
-    """Like terms joined: one Predicted of positive scale, one Leaves, one Depth, one Support. May raise TooLarge."""
+    """Like terms joined: one Predicted of positive scale, one Leaves, one Depth, one Support.
+
+    May raise CostsTooLarge.
+    """
     if len(parts) == 1 and parts[0][0] == 1:
         return (parts[0],)
     predicted = [(factor, term) for factor, term in parts if isinstance(term, Predicted) and factor]
@@ -53,7 +56,7 @@ def _joined(parts: list[tuple[Fraction, Predicted]]) -> Predicted:
     multiples = [int(each / scale) for each in scales]
     reach = sum(abs(multiple) * _reach(cost) for multiple, cost in zip(multiples, costs, strict=True))
     if reach >= SAFE:
-        raise TooLarge
+        raise CostsTooLarge
     total = costs[0] * multiples[0]
     for cost, multiple in zip(costs[1:], multiples[1:], strict=True):
         total += cost * multiple

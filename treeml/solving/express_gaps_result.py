@@ -16,7 +16,7 @@ from treeml.backends.run import checked
 from treeml.data.table import BitColumns, Dataset, Table
 from treeml.native.coupled import CoupledFound
 from treeml.solving.choice import Chosen, lower, plan
-from treeml.solving.express_gaps_search import CountedTree
+from treeml.solving.express_gaps_search import CountedRows
 from treeml.solving.express_task import BACKEND
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Number, Result, plain
@@ -35,7 +35,7 @@ class GapsAnswer:
         table: Table,
         request: Request,
         found: CoupledFound,
-        counted: CountedTree,
+        counted: CountedRows,
         clock: Clock,
         describe: Describe,
     ) -> None:

@@ -44,7 +44,7 @@ class CountedLeaf:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedTree:
+class CountedRows:
     """What the rows say about a tree."""
 
     columns: tuple[str, ...]  # of the tests
@@ -96,7 +96,7 @@ class GapsSearch:
         low, high = -((most + shift) // abs(steps)), (most - shift) // abs(steps)
         return LimitedSum(plain, low, high, ["a gap"])
 
-    def counted(self, found: CoupledFound) -> CountedTree:
+    def counted(self, found: CoupledFound) -> CountedRows:
         """Sends the rows down the tree, and holds what is claimed against them."""
         ends: dict[int, NDArray[np.intp]] = {}
         wrong, todo = [], [(0, 0, np.arange(len(self.actual)))]
@@ -123,7 +123,7 @@ class GapsSearch:
             if not each.is_met(counts):
                 wrong.append(f"`{each.text}` is not met: {counts} of {each.totals} rows are predicted positive")
         leaves = {node: self._leaf(int(found.label[node]), rows, positives) for node, rows in ends.items()}
-        return CountedTree(self.columns, leaves, errors, wrong)
+        return CountedRows(self.columns, leaves, errors, wrong)
 
     def _leaf(self, label: int, rows: NDArray[np.intp], positives: list[tuple[int, int]]) -> CountedLeaf:
         """The leaf; against its majority it predicts for the sake of the limits that the majority would break."""

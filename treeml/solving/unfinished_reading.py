@@ -24,7 +24,7 @@ from treeml.solving.result import Clock, Result
 from treeml.solving.rows import bind, discreet
 
 if TYPE_CHECKING:
-    from treeml.data.part import Part
+    from treeml.data.part import FilePart
 
 SHARE_OF_READING = 0.6  # of the time that is left when reading begins; the rest is for the search
 LEAST = 0.5  # seconds for the search, even if the time is over: a late tree is better than none
@@ -66,14 +66,14 @@ def _is_plain(request: Request) -> bool:
     return not spec.untrusted and not request.files() and all(other is None for other in others)
 
 
-def _part(path: Path, request: Request) -> Part | None:
+def _part(path: Path, request: Request) -> FilePart | None:
     from treeml.data.part import load_part  # imported here: start-up time
 
     with discreet(request), TemporaryDirectory() as scratch:
         return load_part(path, request.spec.columns, request.spec.spans.get("data"), request.reading, Path(scratch))
 
 
-def _solved(part: Part, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
+def _solved(part: FilePart, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
     dataset = bind(part.table, request)
     chosen = plan(lower(dataset, request), request)
     built = monotonic()

@@ -17,7 +17,7 @@ from treeml.lang.display import shown
 from treeml.problem.choices import number_of_choices
 from treeml.problem.counts import LARGEST, PositiveCounts, counts_of
 from treeml.problem.fans import BRANCHES, has_fans
-from treeml.problem.like_terms import TooLarge
+from treeml.problem.like_terms import CostsTooLarge
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import KINDS, Composite, Depth, Leaves, Sum
@@ -199,7 +199,7 @@ def _goal_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) ->
 def _case_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) -> Iterator[Refusal]:
     try:
         first, *_ = goal_cases(problem, goal)
-    except TooLarge:
+    except CostsTooLarge:
         yield Refusal(feature, "its numbers would be beyond 64 bits", "give weights and costs with fewer digits")
         return
     yield from _lacking(first.goals[0].sum, backend, "minimize", feature)
@@ -210,7 +210,7 @@ def _case_lacks(problem: Problem, goal: Goal, backend: Backend, feature: str) ->
 def _bound_case_lacks(bound: Bound, backend: Backend, feature: str) -> Iterator[Refusal]:
     try:
         first, *_ = bound_cases(bound)
-    except TooLarge:
+    except CostsTooLarge:
         yield Refusal(feature, "its numbers would be beyond 64 bits", "give weights and costs with fewer digits")
         return
     yield from _lacking(first.sum, backend, "bound", feature)

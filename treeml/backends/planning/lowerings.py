@@ -13,7 +13,7 @@ from fractions import Fraction
 from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve
 from treeml.problem.choices import choices, chosen, largest_terms
-from treeml.problem.like_terms import TooLarge
+from treeml.problem.like_terms import CostsTooLarge
 from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.terms import Depth, Largest, Sum
 from treeml.problem.tree import Leaf, Node, Split
@@ -67,7 +67,7 @@ def spread_bound(bound: Bound) -> tuple[Bound, ...]:
         return tuple(Bound(part, "<=", limit, bound.name) for part in term.parts)
     try:
         return tuple(replace(bound, sum=chosen(bound.sum, choice)) for choice in choices(bound.sum))
-    except TooLarge:
+    except CostsTooLarge:
         return (bound,)
 
 

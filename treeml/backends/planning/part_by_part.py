@@ -29,7 +29,7 @@ RULE = "case by case"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class GapCase:
     """The trees that meet `bounds`; the goal, if there is one, is a plain sum for them."""
 
     goals: tuple[Goal, ...]
@@ -55,8 +55,8 @@ def _has_plain_gaps(total: Sum) -> bool:
 
 
 @once
-def goal_cases(problem: Problem, goal: Goal) -> tuple[Case, ...]:
-    """The cases of a goal that has them, with their own bounds alone. Raises TooLarge if a sum is beyond 64 bits."""
+def goal_cases(problem: Problem, goal: Goal) -> tuple[GapCase, ...]:
+    """The cases of a goal that has them, with their own bounds alone. May raise CostsTooLarge."""
     gaps = largest_terms(goal.sum)
     found = []
     for choice in choices(goal.sum):
@@ -65,25 +65,25 @@ def goal_cases(problem: Problem, goal: Goal) -> tuple[Case, ...]:
             lesser = [part for part in term.parts if part is not largest] if factor > 0 else []
             others = [difference(part, largest) for part in lesser]
             bounds += [Bound(Sum(each.parts), "<=", -each.constant) for each in others if each.parts]
-        found.append(Case((replace(goal, sum=chosen(goal.sum, choice)),), tuple(bounds)))
+        found.append(GapCase((replace(goal, sum=chosen(goal.sum, choice)),), tuple(bounds)))
     return tuple(found)
 
 
 def bound_cases(bound: Bound) -> tuple[Bound, ...]:
-    """Bounds on plain sums, of which one has to hold. Raises TooLarge if a sum is beyond 64 bits."""
+    """Bounds on plain sums, of which one has to hold. May raise CostsTooLarge."""
     if not is_from_below(bound):
         return (bound,)
     return tuple(replace(bound, sum=chosen(bound.sum, choice)) for choice in choices(bound.sum))
 
 
 @once
-def cases_of(problem: Problem) -> tuple[Case, ...]:
-    """The cases of a problem with at most one goal. Raises TooLarge if a sum is beyond 64 bits."""
+def cases_of(problem: Problem) -> tuple[GapCase, ...]:
+    """The cases of a problem with at most one goal. May raise CostsTooLarge."""
     by_goal = [each for goal in problem.goals if has_cases(goal) for each in goal_cases(problem, goal)]
     by_bounds = list(product(*map(bound_cases, problem.bounds)))
     return tuple(
-        Case(case.goals, (*bounds, *case.bounds))
-        for case in by_goal or [Case(problem.goals, ())]
+        GapCase(case.goals, (*bounds, *case.bounds))
+        for case in by_goal or [GapCase(problem.goals, ())]
         for bounds in by_bounds
     )
 
@@ -102,7 +102,7 @@ def part_by_part(inner: Solve) -> Solve:
 class _Open:
     """A case that is not settled: what is known about its trees, and why its last search ended."""
 
-    case: Case
+    case: GapCase
     bound: Fraction | None
     bound_by: Proof
     stop: Stop = Stop.TIME
