@@ -85,7 +85,8 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
   climb->bound = known > climb->bound ? known : climb->bound;
   int decided = climb->bound >= upper;
   climb->relaxing = relaxes (worker, depth, leaves, upper, climb);
-  if (!decided && !climb->relaxing && climb->bound > upper / 2) /* the search for better trees raises the bound itself */
+  if (!decided && !climb->relaxing &&
+      climb->bound > upper / 2) /* the search for better trees raises the bound itself */
     return 0;
   worker->slack = 0;
   worker->climbing = 1;

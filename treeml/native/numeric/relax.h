@@ -4,7 +4,8 @@
    them on the no side, and the rows between are free. Removing rows never makes a tree more expensive, so the interval
    costs at least what both sides cost with one level less. Where that is less than a target, the interval is divided,
    until all cuts reach the target or single cuts show that the optimum is lower. So the bound converges to the optimum.
-   If leaves have a price, every side costs at least one leaf, and trees whose leaves alone cost the target need no look.
+   If leaves have a price, every side costs at least one leaf, and trees whose leaves alone cost the target need no
+   look.
 
    Cuts lie at round ranks, so that the same boxes of rows appear in many orders of splits; what is known about a box is
    kept for all targets. */
