@@ -22,7 +22,7 @@ from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.flat_tree import tree_of
 from treeml.backends.native.goals import NativeObjective, kind, objective_of
 from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
-from treeml.backends.native.kernel_choice import choose_kernel
+from treeml.backends.native.kernel_choice import choose_additive_kernel
 from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.backends.native.refusals import refusals
 from treeml.problem.problem import Bound, Problem
@@ -71,7 +71,7 @@ class LocalKernel:
     def __init__(self, problem: Problem, seed: int = 0) -> None:
         self.problem = problem
         self.objective: NativeObjective = objective_of(problem)
-        self.kernel, _ = choose_kernel(problem, NO_OPTIONS)  # binary or numeric
+        self.kernel, _ = choose_additive_kernel(problem, NO_OPTIONS)
         settings = search_settings(problem, self.objective, Limits(), self.kernel)
         self.support = int(settings.get("support", 1))
         sizes = leaf_sizes(problem) if self.kernel == "numeric" else None

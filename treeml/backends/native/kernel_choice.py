@@ -29,6 +29,7 @@ _OF_COLUMNS = frozenset(  # terms of the coupled kernel on columns
     {"Predicted", "Leaves", "Depth", "Support", "Used", "TestCost", "DiscountedTestCost", "Purity", "LeafErrors"}
 )
 COUPLED_KERNELS = ("coupled", "coupled numeric")
+RULED = "the coupled numeric kernel runs, on columns as they are: it keeps what is required of every leaf"
 MOST_COUPLED_CLASSES = 12  # of the coupled kernel on columns, as in treeml/native/coupled_numeric/solver.h
 
 
@@ -36,6 +37,13 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
     """The kernel, and the sentence that says why; raises ValueError if the options contradict the problem."""
     if is_coupled(problem) and is_coupled(without_idle(problem)):
         return _coupled_kernel(problem, options) if options else _default_coupled_kernel(problem)
+    if not options and has_ruled_leaves(problem):
+        return COUPLED_KERNELS[1], RULED
+    return choose_additive_kernel(problem, options)
+
+
+def choose_additive_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, str]:
+    """The same among the kernels for problems without coupled requirements."""
     options = {name: value for name, value in options.items() if name not in OF_COUPLED}
     if not options:
         numeric, reason = prefer_numeric(problem)
@@ -61,6 +69,24 @@ def choose_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, st
         return "binary", f"the binary kernel runs: `{only['binary'][0]}` is an option of it"
     numeric, reason = prefer_numeric(problem)
     return ("numeric" if numeric else "binary"), reason
+
+
+@once
+def has_ruled_leaves(problem: Problem) -> bool:
+    """Do requirements on every leaf keep the numeric kernel from taking columns that the coupled one on columns takes?
+
+    That kernel also runs without a limited sum. The binary one has a test for each of the many cuts.
+    """
+    kinds = frozenset().union(*(bound.sum.kinds() for bound in problem.bounds))
+    if not kinds & {"Purity", "LeafErrors"} or problem.given_bits is not None:
+        return False
+    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coupled.refusals import coupled_refusals
+
+    size = len(problem.tests), len(columns_of(problem)), problem.rows, problem.max_depth
+    if not is_numeric_better(*size) or can_take(problem) is None:
+        return False
+    return not any(True for _ in coupled_refusals(problem)) and coupled_obstacle(problem) is None
 
 
 @once
