@@ -2,7 +2,7 @@
 
 With a price on every limited sum (a Lagrange multiplier) the problem is additive, and trees for it are found quickly.
 Prices rise where a requirement is broken and fall where there is room. The leaves of every tree are then labeled again,
-so that the requirements are met at the least cost that single changes reach. A quotient is minimized as in Dinkelbach
+so that the requirements are met at the least cost that small changes reach. A quotient is minimized as in Dinkelbach
 (1967): as a difference, at the best quotient so far.
 """
 
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from treeml.backends.anytime import local_kernel
 from treeml.backends.anytime.search import Anytime, first_tree
 from treeml.backends.contract import Deadline
-from treeml.backends.native.coupled.relabeling import Relabeling, broken, labeled
+from treeml.backends.native.coupled.relabeling import Relabeling, excess, labeled
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
 from treeml.problem.evaluate import Routed, meets_all
@@ -32,6 +32,7 @@ STEPS = 4096  # prices are multiples of 1 / STEPS of the goal's unit
 FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by their squares
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
 FIRST_LEAVES, MOST_FIRST_LEAVES = 8, 4096  # of trees grown at once if leaves are all that counts
+TURNING = 1 / 16  # of the first price: below that, a price may change its sign
 ROUND = 12  # sets of prices between two beginnings
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
 SAFE = 2**50
@@ -62,18 +63,19 @@ class Multipliers:
         random = np.random.default_rng(self.seed)
         seconds, number = FIRST_SECONDS, 0
         best: NDArray[np.float64] | None = None
-        prices: NDArray[np.float64] | None = None
+        prices: NDArray[np.float64] | None = None  # of every limited sum; negative to raise it
         while True:
             task = _surrogate(self.problem, self.quotient)
             if task is None:
                 return
             if prices is None or len(prices) != task.sums:  # at some quotients, a requirement only limits the goal
-                best, prices = None, _first_prices(task)
-                self.grow_leaves(task, prices, deadline)
+                first = _first_prices(task)
+                self.grow_leaves(task, first, deadline)
+                best, prices = None, np.where(_have_two_limits(task), 0.0, first)
             elif best is not None:
                 prices = best * np.exp(random.normal(0, 0.5, len(best)))
             pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
-            was_broken: NDArray[np.bool_] | None = None
+            before: NDArray[np.float64] | None = None
             has_better = False
             for _ in range(ROUND):
                 if deadline.passed or self.is_over():
@@ -84,10 +86,10 @@ class Multipliers:
                     seconds *= 2
                 if is_better:
                     best, has_better = prices.copy(), True
-                is_broken = broken(task, sums) > 0
-                if was_broken is not None:  # a price that turns was close, so its next steps are smaller
-                    pace = np.where(is_broken == was_broken, pace, np.maximum(np.sqrt(pace), SLOWEST))
-                prices, was_broken = prices * np.where(is_broken, pace**2, 1 / pace), is_broken
+                side = np.sign(excess(task, sums)).astype(np.float64)
+                if before is not None:  # a price that turns was close, so its next steps are smaller
+                    pace = np.where(side == before, pace, np.maximum(np.sqrt(pace), SLOWEST))
+                prices, before = _next_prices(prices, side, pace, first), side
                 if best is None and number >= PRICES_ALONE:
                     break  # trees of other methods may meet the requirements
             seconds *= 1.5
@@ -121,8 +123,8 @@ class Multipliers:
         """The additive problem with these prices of limited sums and of a leaf; None if its numbers are too large."""
         whole = np.clip(np.rint(prices * STEPS), -SAFE, SAFE).astype(np.int64)
         cost = task.values[0] * STEPS
-        for each, weight, low in zip(task.values[1:], whole, task.low, strict=True):
-            cost = cost + (each * weight if low is None else -each * weight)
+        for each, weight in zip(task.values[1:], whole, strict=True):
+            cost = cost + each * weight
         if row_reach(cost) + price * self.problem.rows > 2**57:
             return None
         return _free(self.problem, _goal(cost, price))
@@ -191,13 +193,34 @@ def _surrogate(problem: Problem, at: Fraction | None = None) -> CoupledTask | No
 
 
 def _first_prices(task: CoupledTask) -> NDArray[np.float64]:
-    """Prices with which every limited sum weighs as much as the goal."""
+    """Prices with which every limited sum weighs as much as the goal; negative where it must not be too small."""
     worth = max(1, row_reach(task.values[0]) + int(task.objective.price) * 8)
-    return np.array([worth / max(1, row_reach(each)) for each in task.values[1:]], dtype=np.float64)
+    sides = [1 if low is None else -1 for low in task.low]
+    reach = [max(1, row_reach(each)) for each in task.values[1:]]
+    return np.array([side * worth / each for side, each in zip(sides, reach, strict=True)], dtype=np.float64)
+
+
+def _have_two_limits(task: CoupledTask) -> NDArray[np.bool_]:
+    """The sums with a lower and an upper limit: which of them matters is seen when a tree breaks it."""
+    limits = zip(task.low, task.high, strict=True)
+    return np.array([low is not None and high is not None for low, high in limits], dtype=np.bool_)
+
+
+def _next_prices(
+    prices: NDArray[np.float64], side: NDArray[np.float64], pace: NDArray[np.float64], first: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Prices rise where a limit is broken (`side` is 1 above the upper one, -1 below the lower one) and fall elsewhere.
+
+    A price of the wrong sign falls quickly, and turns when it is small.
+    """
+    risen = np.where(prices * side > 0, prices * pace**2, prices / pace**2)
+    least = np.abs(first) * TURNING
+    risen = np.where((prices * side > 0) | (np.abs(prices) > least), risen, side * least)
+    return np.asarray(np.where(side == 0, prices / pace, risen))
 
 
 def relabeled(problem: Problem, tree: Node, deadline: Deadline) -> Node | None:
-    """The tree with labels that meet the requirements on predictions, if single changes lead there in time."""
+    """The tree with labels that meet the requirements on predictions, if small changes lead there in time."""
     task = _surrogate(problem)
     if task is None or task.excluded is not None:
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +16,32 @@ from treeml.problem.tree import Leaf, Node, Split
 
 NEVER = Deadline()
 MOST_TRIED = 4096  # combinations of labels
+MOST_PAIRS = 2**16  # changes of two labels, in both orders
 LARGEST = 2**62  # beyond all sums
 
 Labels = NDArray[np.intp]
 
 
-def broken(task: CoupledTask, sums: NDArray[np.int64]) -> NDArray[np.int64]:
-    """By how much each sum is beyond its limits."""
+def excess(task: CoupledTask, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+    """By how much each sum is above its upper limit, or, as a negative number, below its lower one."""
     return np.array(
         [
-            max(0, 0 if low is None else low - int(value), 0 if high is None else int(value) - high)
+            max(0, 0 if high is None else int(value) - high) - max(0, 0 if low is None else low - int(value))
             for value, low, high in zip(sums, task.low, task.high, strict=True)
         ],
         dtype=np.int64,
     )
+
+
+class Changes(NamedTuple):
+    """Leaves and their new labels, a row for every change, and all sums after it."""
+
+    leaves: Labels
+    labels: Labels
+    totals: NDArray[np.int64]
+
+    def make(self, number: int, labels: Labels) -> None:
+        labels[self.leaves[number]] = self.labels[number]
 
 
 class Relabeling:
@@ -40,16 +53,20 @@ class Relabeling:
         self.values = np.stack([task.values[:, rows].sum(axis=1) for _, _, rows in leaves])  # leaves x sums x classes
         self.labels: Labels = np.array([leaf.label for leaf, _, _ in leaves], dtype=np.intp)
         self.scale = np.array([max(1, row_reach(each)) for each in task.values[1:]], dtype=np.float64)
+        self.low = np.array([-LARGEST if low is None else low for low in task.low], dtype=np.int64)
+        self.high = np.array([LARGEST if high is None else high for high in task.high], dtype=np.int64)
         self.sums = self.totals(self.labels)[1:]
 
     def totals(self, labels: Labels) -> NDArray[np.int64]:
         return np.asarray(self.values[np.arange(len(labels)), :, labels].sum(axis=0))
 
-    def violation(self, totals: NDArray[np.int64]) -> float:
-        return float((broken(self.task, totals[1:]) / self.scale).sum()) if self.task.sums else 0.0
+    def violations(self, totals: NDArray[np.int64]) -> NDArray[np.float64]:
+        """How far the sums of every row of `totals` are beyond their limits, all together."""
+        beyond = np.maximum(totals[:, 1:] - self.high, 0) + np.maximum(self.low - totals[:, 1:], 0)
+        return np.asarray((beyond / self.scale).sum(axis=1))
 
     def repaired(self) -> Iterator[Labels]:
-        """Labels that meet the requirements: the best of all if they are few, or those that single changes lead to."""
+        """Labels that meet the requirements: the best of all if they are few, or those that small changes lead to."""
         leaves, _, classes = self.values.shape
         if classes**leaves <= MOST_TRIED:
             best = self.best_of_all()
@@ -78,45 +95,53 @@ class Relabeling:
         return labels[places[totals[places, 0].argmin()]] if len(places) else None
 
     def met(self, labels: Labels) -> Labels | None:
-        """Changes one label at a time, at the least cost for what it mends, until nothing is broken."""
-        broken = self.violation(self.totals(labels))
+        """Changes one or two labels at a time, at the least cost for what that mends, until nothing is broken."""
+        broken = float(self.violations(self.totals(labels)[None])[0])
         while broken > 0:
-            best: tuple[float, float, int, int] | None = None
-            for leaf, label, totals in self.changes(labels):
-                left = self.violation(totals)
-                if left < broken:
-                    extra = float(self.values[leaf, 0, label] - self.values[leaf, 0, labels[leaf]])
-                    ratio = extra / (broken - left) if extra > 0 else extra
-                    if best is None or ratio < best[0]:
-                        best = (ratio, left, leaf, label)
-            if best is None or self.deadline.passed:
+            if self.deadline.passed:
                 return None
-            _, broken, leaf, label = best
-            labels[leaf] = label
+            for changes in self.changes(labels):
+                left = self.violations(changes.totals)
+                mends = np.flatnonzero(left < broken)
+                if len(mends):
+                    break
+            else:
+                return None
+            extra = (changes.totals[mends, 0] - self.totals(labels)[0]).astype(np.float64)
+            worth = np.where(extra > 0, extra / (broken - left[mends]), extra)
+            best = int(mends[worth.argmin()])
+            broken = float(left[best])
+            changes.make(best, labels)
         return labels
 
     def cheaper(self, labels: Labels) -> Labels:
-        """Changes labels while that costs less and breaks nothing."""
-        while True:
-            now = self.totals(labels)[0]
-            found = [
-                (int(totals[0]), leaf, label)
-                for leaf, label, totals in self.changes(labels)
-                if totals[0] < now and not self.violation(totals)
-            ]
-            if not found or self.deadline.passed:
-                return labels
-            _, leaf, label = min(found)
-            labels[leaf] = label
+        """Changes one or two labels at a time while that costs less and breaks nothing."""
+        while not self.deadline.passed:
+            for changes in self.changes(labels):
+                costs = changes.totals[:, 0]
+                better = np.flatnonzero((costs < self.totals(labels)[0]) & (self.violations(changes.totals) == 0))
+                if len(better):
+                    changes.make(int(better[costs[better].argmin()]), labels)
+                    break
+            else:
+                break
+        return labels
 
-    def changes(self, labels: Labels) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Every single change of a label, and all sums after it."""
-        now = self.totals(labels)
-        for leaf in range(len(labels)):
-            rest = now - self.values[leaf, :, labels[leaf]]
-            for label in range(self.values.shape[2]):
-                if label != labels[leaf]:
-                    yield leaf, label, rest + self.values[leaf, :, label]
+    def changes(self, labels: Labels) -> Iterator[Changes]:
+        """All changes of one label, then all changes of two, if they are not too many."""
+        leaves, _, classes = self.values.shape
+        now, kept = self.totals(labels), self.values[np.arange(leaves), :, labels]
+        leaf = np.repeat(np.arange(leaves), classes)
+        label = np.tile(np.arange(classes), leaves)
+        other = label != labels[leaf]
+        leaf, label = leaf[other], label[other]
+        steps = self.values[leaf, :, label] - kept[leaf]
+        yield Changes(leaf[:, None], label[:, None], now + steps)
+        if len(leaf) ** 2 <= MOST_PAIRS:
+            one, two = np.triu_indices(len(leaf), 1)
+            apart = leaf[one] != leaf[two]
+            pairs = np.stack([one[apart], two[apart]], axis=1)
+            yield Changes(leaf[pairs], label[pairs], now + steps[pairs[:, 0]] + steps[pairs[:, 1]])
 
 
 def labeled(node: Node, labels: Iterator[np.intp]) -> Node:

@@ -155,6 +155,7 @@ class CoupledRun(NativeRun):
             prices.search(seconds / 3)
             prices.depth = None
         prices.search(seconds)
+        self._is_ending = self._is_ending or prices.is_interrupted
         bounds = [bound for bound in (lower, prices.bound) if bound is not None]
         best = max(bounds, default=None)
         if tells and prices.cost is not None and not prices.is_interrupted:
@@ -221,9 +222,8 @@ class CoupledRun(NativeRun):
 
     def _goes_on(self, task: CoupledTask, value: Any, bound: Any) -> bool:
         """Reports a value and a bound. A search that has just ended ignores a False; what follows it must not."""
-        goes_on = self.progress(task.objective, value, bound)
-        self._is_ending = self._is_ending or not goes_on
-        return goes_on
+        self._is_ending = self._is_ending or not self.progress(task.objective, value, bound)
+        return not self._is_ending
 
 
 def as_found(found: CoupledFound) -> Found:
