@@ -256,6 +256,17 @@ def test_the_attack_reports_its_coverage(tmp_path: Path) -> None:
     assert isinstance(AttackTally().cells, set)
 
 
+def test_logarithms_are_compared_up_to_their_rounding() -> None:
+    world = replace(XOR, goals=(Wanted("minimize", Weighted((("1", WorldMeasure("log_loss")),))),))
+    known = truth(world)
+    assert known is not None
+    assert known.best is not None
+    claim = AttackClaim("native", "solved", status="optimal", values=(known.best[0] - Fraction(1, 10**16),))
+    assert not list(faults(world, [claim], known))
+    far = replace(claim, values=(known.best[0] - Fraction(1, 10**6),))
+    assert list(faults(world, [far], known))
+
+
 def test_a_rejected_pair_is_drawn_again() -> None:
     rejected: list[World] = []
     drawn = worlds(7, rejected)

@@ -347,3 +347,9 @@ def test_a_sum_of_measures_is_still_refused() -> None:
     problem = fair_problem()
     mixed = Sum((*single(errors([0] * 60, 2)).parts, (Fraction(1), Leaves())))
     assert refusals(problem.asking(problem.goals, (bound(mixed, "<=", 5),)))
+
+
+def test_a_goal_that_is_the_same_for_all_trees_is_planned() -> None:
+    spec = 'predict y is "p"\ncost predict "p" by column paid\nmaximize gmean\nrequire gain >= 3'
+    result = tml.parse(spec).solve({"c0": [-2, 1], "y": ["p", "p"], "paid": [10**9, 10**9]})
+    assert result.status is Status.INFEASIBLE

@@ -62,8 +62,10 @@ def _surely_fits(problem: Problem) -> bool:
         return False
     whole = 1
     for goal in problem.goals:
+        if len(goal.sum.parts) != 1:
+            return False
         factor, term = goal.sum.parts[0]
-        if len(goal.sum.parts) > 1 or not isinstance(term, Predicted):
+        if not isinstance(term, Predicted):
             return False
         whole = abs((factor * term.scale).numerator)
         terms.append(term)
