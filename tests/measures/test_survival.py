@@ -12,6 +12,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.diagnostic import SpecError
+from treeml.trees.export.registry import export
 from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
 
@@ -123,6 +124,12 @@ def test_the_tree_keeps_its_curves() -> None:
         assert shares == sorted(shares, reverse=True)
     assert draw_svg(tree).count("<path") == 2 + len(tree.leaves)
     assert "relative hazard = " in str(tree)
+
+
+def test_rules_name_the_hazard_and_not_the_time() -> None:
+    tree = tml.parse(TEXT.format(1)).solve(rows_of(1)).tree
+    assert tree is not None
+    assert all('THEN "relative hazard" = ' in line for line in str(export(tree, "rules")).splitlines())
 
 
 def test_folds_measure_unseen_rows() -> None:
