@@ -125,6 +125,17 @@ def test_many_quantiles_share_one_search() -> None:
     assert max(opened) <= count(together[0], "nodes") < sum(opened)
 
 
+def test_a_quantile_that_is_settled_at_once_does_not_end_the_search_for_others() -> None:
+    """Most targets are 0, so a leaf has no loss at a low level, in whichever place it stands."""
+    bits, labels = problem()
+    targets = np.where(np.arange(ROWS) % 10 < 2, 10 * labels + bits[3], 0)[:, None]
+    low, high = Fraction(1, 100), Fraction(19, 20)
+    best = Solver(bits[:8], Targets(targets, "quantile", [high])).solve(depth=3).value
+    for levels in ([low, high], [high, low]):
+        found = Solver(bits[:8], Targets(targets, "quantile", levels)).solve_levels(SearchLimits(depth=3))
+        assert found[levels.index(high)].value == best
+
+
 def test_splits_without_support_are_never_opened() -> None:
     bits, labels = problem()
     solver = Solver(bits, Labels(labels, 2), Conditions(count=np.ones(ROWS, dtype=np.int64)))
