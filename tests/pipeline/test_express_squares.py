@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import treeml as tml
 from treeml.lang.diagnostic import BackendError
-from treeml.native.bit_matrix import BitMatrixAnswer, BitMatrixSolver
+from treeml.native.bit_matrix import BitMatrixAnswer, least_squares
+from treeml.solving import express_squares
 from treeml.solving.express_result import ExpressResult
 from treeml.solving.options import RunOptions
 from treeml.solving.pipeline import prepare
@@ -129,13 +130,12 @@ def test_an_array_that_changes_is_read_again() -> None:
 @pytest.mark.parametrize("change", ["value", "bound"])
 def test_a_kernel_that_lies_is_caught(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = random_table(12)
-    solve = BitMatrixSolver.solve
 
-    def lie(self: BitMatrixSolver, depth: int, seconds: float) -> BitMatrixAnswer:
-        found = solve(self, depth, seconds)
+    def lie(*asked: Any) -> BitMatrixAnswer:
+        found = least_squares(*asked)
         return found._replace(**{change: getattr(found, change) + 3 * found.slack})
 
-    monkeypatch.setattr(BitMatrixSolver, "solve", lie)
+    monkeypatch.setattr(express_squares, "least_squares", lie)
     with pytest.raises(BackendError, match="B516"):
         model().solve(X, y)
 
@@ -143,8 +143,11 @@ def test_a_kernel_that_lies_is_caught(change: str, monkeypatch: pytest.MonkeyPat
 def test_a_tree_that_is_too_deep_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=np.uint8)
     y = np.where(X[:, 0] == 1, 10.0 * X[:, 1], 7.0 * X[:, 2] + 20)
-    solve = BitMatrixSolver.solve
-    monkeypatch.setattr(BitMatrixSolver, "solve", lambda self, depth, seconds: solve(self, depth + 1, seconds))
+
+    def deeper(cells: Any, numbers: Any, depth: int, seconds: float) -> BitMatrixAnswer:
+        return least_squares(cells, numbers, depth + 1, seconds)
+
+    monkeypatch.setattr(express_squares, "least_squares", deeper)
     with pytest.raises(BackendError, match="depth <= 1"):
         model(1).solve(X, y)
 
