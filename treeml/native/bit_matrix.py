@@ -6,7 +6,8 @@ this is the short way: bytes as they lie in memory go in, and plain lists come o
 
 from __future__ import annotations
 
-from ctypes import c_char, c_char_p, c_double, c_int, c_int64, c_void_p
+from collections.abc import Sequence
+from ctypes import Array, c_char, c_char_p, c_double, c_int, c_int64, c_void_p
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -42,7 +43,7 @@ class BitMatrixAnswer(NamedTuple):
     bound: int
     slack: int
     unit: float
-    statistics: list[float]  # in the order of `statistic_names`
+    statistics: Sequence[float]  # in the order of `statistic_names`
     column: list[int]
     yes: list[int]
     no: list[int]
@@ -68,16 +69,16 @@ def least_squares(
         raise ValueError(f"a depth must be between 0 and {MOST_DEPTH}")
     real, whole = (numbers, None) if numbers.dtype == np.float64 else (None, numbers)
     sizes = (rows, columns, depth, max(1, int(1e3 * seconds)))
-    answer, statistics, message = _room(depth)
+    room = _room(depth)
     if is_brief(rows, columns, depth):
-        code = _function()(cells, real, whole, *sizes, _NO_PROGRESS, answer, statistics, message)
+        code = _function()(cells, real, whole, *sizes, _NO_PROGRESS, *room)
     else:
         with listening() as interrupted:
             relayed = PROGRESS(lambda *_: interrupted())
-            code = _function()(cells, real, whole, *sizes, relayed, answer, statistics, message)
+            code = _function()(cells, real, whole, *sizes, relayed, *room)
     if code:
-        raise _mistake(code, message.value.decode())
-    return _answer(answer, statistics)
+        raise _mistake(code, room[-1].value.decode())
+    return _answer(*room[:3])
 
 
 def is_brief(rows: int, columns: int, depth: int) -> bool:
@@ -85,18 +86,36 @@ def is_brief(rows: int, columns: int, depth: int) -> bool:
     return depth <= BRIEF_DEPTH and rows * columns**2 <= BRIEF_PAIRS  # pairs of tests, in every row
 
 
-def _room(depth: int) -> tuple[Any, Any, Any]:
-    nodes = 2 ** (depth + 1) - 1
-    return (c_int64 * (_HEAD + _NODE * nodes))(), (c_double * (2 + _statistics()))(), (c_char * 256)()
+def _room(depth: int) -> tuple[Any, Any, Any, Any]:
+    """Memory for the whole numbers of an answer, its real numbers, the statistics and a message."""
+    answer, statistics = _types(depth)
+    return answer(), (c_double * 2)(), statistics(), (c_char * 256)()
 
 
-def _answer(answer: Any, statistics: Any) -> BitMatrixAnswer:
+@cache
+def _types(depth: int) -> tuple[type[Array[c_int64]], type[Array[c_double]]]:
+    return c_int64 * (_HEAD + _NODE * (2 ** (depth + 1) - 1)), c_double * int(declare({}).treeml_statistics())
+
+
+def _answer(answer: Any, reals: Any, statistics: Any) -> BitMatrixAnswer:
     status, value, bound, slack, depth, repeats, nodes = answer[:_HEAD]
     parts = answer[_HEAD : _HEAD + _NODE * nodes]
-    unit, squares, *others = statistics
-    each = (parts[start::_NODE] for start in range(_NODE))
+    unit, squares = reals
     return BitMatrixAnswer(
-        status == _OPTIMAL, value, bound, slack, unit, others, *each, int(squares), depth, bool(repeats)
+        status == _OPTIMAL,
+        value,
+        bound,
+        slack,
+        unit,
+        statistics,
+        parts[0::_NODE],
+        parts[1::_NODE],
+        parts[2::_NODE],
+        parts[3::_NODE],
+        parts[4::_NODE],
+        int(squares),
+        depth,
+        bool(repeats),
     )
 
 
@@ -119,18 +138,13 @@ def statistic_names() -> tuple[str, ...]:
         }
     )
     handle = library.treeml_create()
-    names = read_statistic_names(_statistics, library.treeml_statistic, handle)
+    names = read_statistic_names(library.treeml_statistics, library.treeml_statistic, handle)
     library.treeml_destroy(handle)
     return names
 
 
 @cache
-def _statistics() -> int:
-    return int(declare({}).treeml_statistics())
-
-
-@cache
 def _function() -> Any:
     arrays, sizes = (BYTE_ARRAY, FLOAT_ARRAY, INT64_ARRAY), (c_int64,) * 4
-    parameters = (*arrays, *sizes, PROGRESS, c_void_p, c_void_p, c_char_p)
+    parameters = (*arrays, *sizes, PROGRESS, c_void_p, c_void_p, c_void_p, c_char_p)
     return declare({"treeml_least_squares": (c_int, parameters)}).treeml_least_squares

@@ -178,10 +178,11 @@ enum {
   treeml_squares_not_whole = 100 /* returned if `numbers` has a fraction */
 };
 /* Solves and reports at once. Either `numbers`, which must be whole, or `whole_numbers` are given. `answer` has room
-   for the head and the nodes of a tree of this depth, `statistics` for the unit, the sum of squares and the statistics,
-   and `message` for 256 characters that say what was wrong. `watch` may be NULL. */
+   for the head and the nodes of a tree of this depth, `reals` for the unit and the sum of squares, `statistics` for all
+   of them, and `message` for 256 characters that say what was wrong. `watch` may be NULL. */
 TREEML_PUBLIC int treeml_least_squares (const uint8_t *cells, const double *numbers, const int64_t *whole_numbers,
                                         int64_t rows, int64_t columns, int64_t depth, int64_t milliseconds,
-                                        treeml_progress watch, int64_t *answer, double *statistics, char *message);
+                                        treeml_progress watch, int64_t *answer, double *reals, double *statistics,
+                                        char *message);
 
 #endif

@@ -106,17 +106,17 @@ static int report (treeml_solver *solver, int64_t depth, int64_t *answer, double
     node[2] = best->tree.no[i];
   }
   const char *name, *help;
-  statistics[0] = solver->unit;
   for (int32_t i = 0; i < treeml_statistics (); i++)
-    treeml_statistic (solver, i, &name, &statistics[2 + i], &help);
+    treeml_statistic (solver, i, &name, &statistics[i], &help);
   return TREEML_OK;
 }
 
-static int solve (treeml_solver *solver, const struct matrix *matrix, int64_t *whole, int64_t *answer,
+static int solve (treeml_solver *solver, const struct matrix *matrix, int64_t *whole, int64_t *answer, double *reals,
                   double *statistics) {
-  if (read_numbers (solver, matrix, whole, &statistics[1]) || read_matrix (solver, matrix, whole) ||
+  if (read_numbers (solver, matrix, whole, &reals[1]) || read_matrix (solver, matrix, whole) ||
       treeml_solve (solver) || report (solver, matrix->depth, answer, statistics))
     return solver->code;
+  reals[0] = solver->unit;
   return matrix_check (matrix->cells, matrix->rows, matrix->columns, whole, answer)
              ? TREEML_OK
              : solver_fail (solver, TREEML_INTERNAL, "the nodes do not form a tree");
@@ -133,18 +133,20 @@ static int check_matrix (treeml_solver *solver, const struct matrix *matrix) {
 
 int treeml_least_squares (const uint8_t *cells, const double *numbers, const int64_t *whole_numbers, int64_t rows,
                           int64_t columns, int64_t depth, int64_t milliseconds, treeml_progress watch, int64_t *answer,
-                          double *statistics, char *message) {
+                          double *reals, double *statistics, char *message) {
   const struct matrix matrix = {cells, numbers, whole_numbers, rows, columns, depth};
-  treeml_solver *solver = answer && statistics && message ? treeml_create () : NULL;
+  if (!answer || !reals || !statistics || !message)
+    return TREEML_BAD_ARGUMENT;
+  treeml_solver *solver = treeml_create ();
   if (!solver)
-    return answer && statistics && message ? TREEML_OUT_OF_MEMORY : TREEML_BAD_ARGUMENT;
+    return TREEML_OUT_OF_MEMORY;
   if (!check_matrix (solver, &matrix)) {
     int64_t *whole = arena_reserve (&solver->arena, (size_t) rows, sizeof *whole);
     solver->options.depth = depth;
     solver->options.milliseconds = milliseconds;
     treeml_watch (solver, watch, NULL);
     if (whole)
-      solve (solver, &matrix, whole, answer, statistics);
+      solve (solver, &matrix, whole, answer, reals, statistics);
     else
       solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for the numbers");
     arena_release (&solver->arena, whole);
