@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -27,10 +26,7 @@ def deepest(node: Any) -> tuple[int, Any]:
             if value is None:
                 continue
             for child in value if type(value) is tuple else (value,):
-                if _NAMES[type(child)]:
-                    stack.append((child, level if type(child) is Argument else level + 1))
-                elif level >= depth and is_dataclass(child):
-                    depth, lowest = level + 1, child
+                stack.append((child, level if type(child) is Argument else level + 1))
     return depth, lowest
 
 
