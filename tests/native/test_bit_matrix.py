@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, NotWhole, is_brief, least_squares, statistic_names
-from treeml.native.solver import Solver, options
+from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, NotWhole, is_brief, least_squares
+from treeml.native.solver import Solver, options, statistic_names
 from treeml.native.solver_input import Targets
 
 

@@ -160,8 +160,14 @@ def _roles_of_bits(spec: Same[Spec], names: tuple[str, ...], target: str | None,
     return None if mistakes or notes else roles
 
 
+@lru_cache(maxsize=32)
+def _named_and_asked(spec: Same[Spec]) -> tuple[tuple[Mention, ...], tuple[Use, ...]]:
+    """The columns and the measures of a spec, which is bound many times: fold by fold, limit by limit."""
+    return tuple(mentions(spec.kept)), tuple(uses(spec.kept))
+
+
 def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> Roles:
-    named, asked = list(mentions(spec)), list(uses(spec))
+    named, asked = map(list, _named_and_asked(Same(spec)))
     mistakes += spec_checks.absent_columns(named, table, spec)
     target = spec.target if spec.target is not None else table.target
     weight = spec.weight_column if spec.weight_column is not None else table.weight

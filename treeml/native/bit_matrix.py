@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.native.border import BYTE_ARRAY, FLOAT_ARRAY, INT64_ARRAY
-from treeml.native.loader import STATISTIC, declare, read_statistic_names
-from treeml.native.solver import PROGRESS
+from treeml.native.loader import declare
+from treeml.native.solver import PROGRESS, statistic_names
 from treeml.system.interrupt import listening
 
 MOST_DEPTH = 10
@@ -94,7 +94,7 @@ def _room(depth: int) -> tuple[Any, Any, Any, Any]:
 
 @cache
 def _types(depth: int) -> tuple[type[Array[c_int64]], type[Array[c_double]]]:
-    return c_int64 * (_HEAD + _NODE * (2 ** (depth + 1) - 1)), c_double * int(declare({}).treeml_statistics())
+    return c_int64 * (_HEAD + _NODE * (2 ** (depth + 1) - 1)), c_double * len(statistic_names())
 
 
 def _answer(answer: Any, reals: Any, statistics: Any) -> BitMatrixAnswer:
@@ -125,22 +125,6 @@ def _mistake(code: int, message: str) -> Exception:
     if code == _INTERNAL:
         return RuntimeError(message)
     return NotWhole(message) if code == _NOT_WHOLE else ValueError(message)
-
-
-@cache
-def statistic_names() -> tuple[str, ...]:
-    """The names of the statistics of a search."""
-    library = declare(
-        {
-            "treeml_create": (c_void_p, ()),
-            "treeml_destroy": (None, (c_void_p,)),
-            "treeml_statistic": STATISTIC,
-        }
-    )
-    handle = library.treeml_create()
-    names = read_statistic_names(library.treeml_statistics, library.treeml_statistic, handle)
-    library.treeml_destroy(handle)
-    return names
 
 
 @cache

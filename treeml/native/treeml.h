@@ -158,6 +158,8 @@ TREEML_PUBLIC int treeml_tree (const treeml_solver *, int32_t *test, int32_t *ye
 TREEML_PUBLIC int32_t treeml_statistics (void);
 TREEML_PUBLIC int treeml_statistic (const treeml_solver *, int32_t index, const char **name, double *value,
                                     const char **help);
+/* The values of all of them at once. */
+TREEML_PUBLIC int treeml_all_statistics (const treeml_solver *, double *values);
 TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
 
 /* The short way, for brief searches: the tests as a matrix of bytes, row after row, and the squared loss of one number

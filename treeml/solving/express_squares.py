@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Evidence, Proof
 from treeml.data.read import array_names, truth_levels
 from treeml.data.scaling import shortest_decimals
-from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, NotWhole, least_squares, statistic_names
+from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, NotWhole, least_squares
+from treeml.native.solver import statistic_names
 from treeml.problem.magnitudes import common_divisor
 from treeml.problem.precision import CLOSE, smallest_difference
 from treeml.problem.terms import Loss, Sum

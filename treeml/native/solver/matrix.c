@@ -105,10 +105,7 @@ static int report (treeml_solver *solver, int64_t depth, int64_t *answer, double
     node[1] = best->tree.yes[i];
     node[2] = best->tree.no[i];
   }
-  const char *name, *help;
-  for (int32_t i = 0; i < treeml_statistics (); i++)
-    treeml_statistic (solver, i, &name, &statistics[i], &help);
-  return TREEML_OK;
+  return treeml_all_statistics (solver, statistics);
 }
 
 static int solve (treeml_solver *solver, const struct matrix *matrix, int64_t *whole, int64_t *answer, double *reals,
