@@ -167,7 +167,7 @@ def _named_and_asked(spec: Same[Spec]) -> tuple[tuple[Mention, ...], tuple[Use, 
 
 
 def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> Roles:
-    named, asked = map(list, _named_and_asked(Same(spec)))
+    named, asked = _named_and_asked(Same(spec))
     mistakes += spec_checks.absent_columns(named, table, spec)
     target = spec.target if spec.target is not None else table.target
     weight = spec.weight_column if spec.weight_column is not None else table.weight
@@ -181,7 +181,7 @@ def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: lis
     whole = [name for name in (target, spec.observed, weight, *clustered, *costs, *linear) if name is not None]
     matter = ("target", "weight", "group", "condition", "cluster", "cost")
     needed = dict.fromkeys((*features, *(each.column for each in named if each.role in matter), *whole))
-    return Roles(named, asked, target, weight, clustered, linear, features, tasks, whole, list(needed))
+    return Roles(list(named), list(asked), target, weight, clustered, linear, features, tasks, whole, list(needed))
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:

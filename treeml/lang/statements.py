@@ -70,7 +70,6 @@ from treeml.lang.syntax import (
 from treeml.lang.trust import distrusted
 from treeml.lang.words import TYPES
 
-
 _HERE = Path()
 
 

@@ -532,7 +532,6 @@ _SIGNATURES: Signatures = {
     "treeml_statistics": (ctypes.c_int32, ()),
     "treeml_statistic": STATISTIC,
     "treeml_all_statistics": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
-    "treeml_all_statistics": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
     "treeml_kernel": (ctypes.c_char_p, (ctypes.c_void_p,)),
 }
 

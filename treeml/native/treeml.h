@@ -175,7 +175,7 @@ enum {
   treeml_squares_repeats,
   treeml_squares_size, /* the number of nodes */
   treeml_squares_head,
-  treeml_squares_part = 5, /* numbers of a node */
+  treeml_squares_part = 5,       /* numbers of a node */
   treeml_squares_depth = 10,     /* at most */
   treeml_squares_not_whole = 100 /* returned if `numbers` has a fraction */
 };

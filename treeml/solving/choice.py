@@ -92,7 +92,8 @@ def plan(problems: Problems, request: Request) -> Chosen:
     ahead = None if first is None else first[0]
     refused: list[tuple[Backend, Refusal]] = []
     methods = {method.name: method for method in named}
-    for candidate in _candidates(_backends(request, named, ahead), methods, problems, request, names_others=bool(named)):
+    backends = _backends(request, named, ahead)
+    for candidate in _candidates(backends, methods, problems, request, names_others=bool(named)):
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
             planned = replace(candidate.outcome, reason=reason)
@@ -106,7 +107,7 @@ def plan(problems: Problems, request: Request) -> Chosen:
 
 
 def _backends(request: Request, named: tuple[Method, ...], first: str | None) -> Iterable[Backend]:
-    """The back-ends to try, in order: those that the spec names, or all that may be chosen, with `first` before them."""
+    """The back-ends to try, in order: those that the spec names, or `first` and all others that may be chosen."""
     if not named and first is None and not request.files():
         return registry.automatic()
     backends = [registry.get(method.name) for method in named] or list(registry.automatic())

@@ -326,4 +326,4 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
 const struct model moment_model = {
     subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums, pairs,       idle,
     side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar,
-packed_stump, packed_side};
+    packed_stump,    packed_side};

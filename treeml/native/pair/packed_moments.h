@@ -35,8 +35,8 @@ double squares_of (const struct worker *, const int32_t *ids, int32_t count);
 /* Evaluates wide problems in pieces, so that a deadline is kept. Returns 0 if the search was stopped in between. */
 int ask_moments (struct worker *, const struct cell_sums *all, const struct cell_sums *without, int screens);
 
-/* What a side saves at best, given what it saves as a leaf and with one more test; `price` is that of a leaf in the unit
-   of the squares. */
+/* What a side saves at best, given what it saves as a leaf and with one more test; `price` is that of a leaf in the
+   unit of the squares. */
 static inline double side_gain (double price, double leaf_saves, double best_saves, int64_t *leaves) {
   const int splits = best_saves >= 0 && (leaf_saves < 0 || best_saves - leaf_saves > price);
   *leaves += splits ? 2 : 1;

@@ -90,7 +90,7 @@ struct kept_lines {
   uint8_t *known;   /* the tests whose pass is done and kept */
   int32_t *list;    /* these tests */
   int32_t count;
-  int64_t *begin; /* where the lines of each of them begin */
+  int64_t *begin;   /* where the lines of each of them begin */
   int32_t *root[2]; /* the best test for the no and the yes side of each test, is_leaf or is_unknown */
   int64_t *value[2];
   int32_t *lanes;

@@ -77,8 +77,7 @@ static int read_numbers (treeml_solver *solver, const struct matrix *matrix, int
     sum += number * number;
   }
   *squares = sum;
-  return sum < most_squares ? TREEML_OK
-                            : solver_fail (solver, TREEML_OVERFLOW, "the sum of the squares is too large");
+  return sum < most_squares ? TREEML_OK : solver_fail (solver, TREEML_OVERFLOW, "the sum of the squares is too large");
 }
 
 static int read_matrix (treeml_solver *solver, const struct matrix *matrix, const int64_t *whole) {
@@ -110,8 +109,8 @@ static int report (treeml_solver *solver, int64_t depth, int64_t *answer, double
 
 static int solve (treeml_solver *solver, const struct matrix *matrix, int64_t *whole, int64_t *answer, double *reals,
                   double *statistics) {
-  if (read_numbers (solver, matrix, whole, &reals[1]) || read_matrix (solver, matrix, whole) ||
-      treeml_solve (solver) || report (solver, matrix->depth, answer, statistics))
+  if (read_numbers (solver, matrix, whole, &reals[1]) || read_matrix (solver, matrix, whole) || treeml_solve (solver) ||
+      report (solver, matrix->depth, answer, statistics))
     return solver->code;
   reals[0] = solver->unit;
   return matrix_check (matrix->cells, matrix->rows, matrix->columns, whole, answer)

@@ -1,5 +1,6 @@
-/* A reported tree and the matrix as it was given -> the rows and the sum of each leaf, the depth, and whether a question
-   is needless. Nothing here is taken from the search: rows follow the nodes that the caller will see, cell by cell. */
+/* A reported tree and the matrix as it was given -> the rows and the sum of each leaf, the depth, and whether a
+   question is needless. Nothing here is taken from the search: rows follow the nodes that the caller will see, cell by
+   cell. */
 #include "solver/matrix_check.h"
 
 #include "treeml.h"
