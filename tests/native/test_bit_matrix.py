@@ -85,10 +85,17 @@ def test_the_leaves_hold_what_the_matrix_has(seed: int) -> None:
     assert found.sums == [int(numbers[reached == node].sum()) for node in range(nodes)]
     assert found.squares == int((numbers**2).sum())
     assert found.depth == height(found, 0) <= depth
-    assert found.repeats == any(
-        column >= 0 and questions(found, found.yes[node]) == questions(found, found.no[node]) != ()
+    assert found.has_needless == any(
+        column >= 0 and questions(found, found.yes[node]) == questions(found, found.no[node]) and is_split(found, node)
         for node, column in enumerate(found.column)
     )
+
+
+def test_a_question_is_needless_if_both_sides_have_the_same_means() -> None:
+    cells = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 4, dtype=np.uint8)
+    crossed = least_squares(cells, (cells[:, 0] ^ cells[:, 1]) * 10.0, 2, 60.0)
+    assert questions(crossed, 0)[1:] != ()
+    assert not crossed.has_needless
 
 
 def height(found: BitMatrixAnswer, node: int) -> int:
@@ -97,7 +104,14 @@ def height(found: BitMatrixAnswer, node: int) -> int:
     return 1 + max(height(found, found.yes[node]), height(found, found.no[node]))
 
 
+def is_split(found: BitMatrixAnswer, node: int) -> bool:
+    """Is there a question behind the yes?"""
+    return found.column[found.yes[node]] >= 0
+
+
 def questions(found: BitMatrixAnswer, node: int) -> Any:
-    """A subtree without its leaves."""
+    """A subtree, with the means of its leaves."""
     column = found.column[node]
-    return () if column < 0 else (column, questions(found, found.yes[node]), questions(found, found.no[node]))
+    if column < 0:
+        return Fraction(found.sums[node], found.rows[node]) if found.rows[node] else None
+    return column, questions(found, found.yes[node]), questions(found, found.no[node])

@@ -156,3 +156,12 @@ def test_a_search_that_takes_too_long_goes_the_general_way(monkeypatch: pytest.M
     X, y = random_table(0)
     monkeypatch.setattr("treeml.solving.express_result.MOST_SECONDS", 0.0)
     assert type(model().solve(X, y)) is Result
+
+
+def test_the_same_question_on_both_sides_is_fine_if_their_means_differ() -> None:
+    X = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 5, dtype=np.uint8)
+    y = 10.0 * (X[:, 0] ^ X[:, 1]) + np.arange(20) // 4
+    ours, theirs = model(2).solve(X, y), general(model(2), X, y)
+    assert isinstance(ours, ExpressResult)
+    assert ours.tree == theirs.tree
+    assert ours.objective == theirs.objective

@@ -51,7 +51,7 @@ class BitMatrixAnswer(NamedTuple):
     sums: list[int]  # of their numbers
     squares: int  # the sum of all squared numbers
     depth: int
-    repeats: bool  # does a question have the same questions on both of its sides?
+    has_needless: bool  # does a question have the same questions, and the same means, on both of its sides?
 
 
 def least_squares(
@@ -98,7 +98,7 @@ def _types(depth: int) -> tuple[type[Array[c_int64]], type[Array[c_double]]]:
 
 
 def _answer(answer: Any, reals: Any, statistics: Any) -> BitMatrixAnswer:
-    status, value, bound, slack, depth, repeats, nodes = answer[:_HEAD]
+    status, value, bound, slack, depth, needless, nodes = answer[:_HEAD]
     parts = answer[_HEAD : _HEAD + _NODE * nodes]
     unit, squares = reals
     return BitMatrixAnswer(
@@ -115,7 +115,7 @@ def _answer(answer: Any, reals: Any, statistics: Any) -> BitMatrixAnswer:
         parts[4::_NODE],
         int(squares),
         depth,
-        bool(repeats),
+        bool(needless),
     )
 
 

@@ -164,15 +164,15 @@ TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
 
 /* The short way, for brief searches: the tests as a matrix of bytes, row after row, and the squared loss of one number
    for every row. The answer is a head, and for each node its test (-1: a leaf), the nodes behind yes and no, and the
-   rows and the sum of numbers that the matrix has there if it is a leaf. `repeats` says whether a question has the same
-   questions on both of its sides. */
+   rows and the sum of numbers that the matrix has there if it is a leaf. `needless` says whether a question has the
+   same questions and the same means on both of its sides. */
 enum {
   treeml_squares_status,
   treeml_squares_value,
   treeml_squares_bound,
   treeml_squares_slack,
   treeml_squares_height,
-  treeml_squares_repeats,
+  treeml_squares_needless,
   treeml_squares_size, /* the number of nodes */
   treeml_squares_head,
   treeml_squares_part = 5,       /* numbers of a node */

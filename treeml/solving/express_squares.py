@@ -50,7 +50,7 @@ def express_squares(task: ExpressTask, data: NDArray[Any], y: NDArray[Any], begu
         return None
     found, scale = answered
     # The general way repeats the search with finer rounding, and looks for a tree without needless questions.
-    if not found.is_optimal or found.repeats:
+    if not found.is_optimal or found.has_needless:
         return None
     loss = _loss(found)
     if not _is_close(loss, found):

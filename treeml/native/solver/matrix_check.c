@@ -3,6 +3,7 @@
    cell. */
 #include "solver/matrix_check.h"
 
+#include "common/wide.h"
 #include "treeml.h"
 
 enum { most_nodes = (2 << treeml_squares_depth) - 1 };
@@ -30,15 +31,16 @@ static int64_t depth_of (int64_t *answer, int64_t from) {
   return 1 + (yes > no ? yes : no);
 }
 
-/* Whether two nodes ask the same questions, all the way down. */
+/* Whether two nodes ask the same questions, all the way down, and their leaves have the same means. */
 static int same (int64_t *answer, int64_t one, int64_t two) {
   const int64_t *a = node_at (answer, one), *b = node_at (answer, two);
   if (a[0] < 0 || b[0] < 0)
-    return a[0] < 0 && b[0] < 0;
+    return a[0] < 0 && b[0] < 0 && (wide) a[4] * b[3] == (wide) b[4] * a[3];
   return a[0] == b[0] && same (answer, a[1], b[1]) && same (answer, a[2], b[2]);
 }
 
-static int repeats (int64_t *answer) {
+/* Whether the tree without one of its questions would have the same loss. Two leaves below a question may stay. */
+static int has_needless (int64_t *answer) {
   for (int64_t i = 0; i < answer[treeml_squares_size]; i++) {
     const int64_t *node = node_at (answer, i);
     if (node[0] >= 0 && node_at (answer, node[1])[0] >= 0 && same (answer, node[1], node[2]))
@@ -73,6 +75,6 @@ int matrix_check (const uint8_t *cells, int64_t rows, int64_t columns, const int
     node_at (answer, i)[4] = sum[i];
   }
   answer[treeml_squares_height] = depth;
-  answer[treeml_squares_repeats] = repeats (answer);
+  answer[treeml_squares_needless] = has_needless (answer);
   return 1;
 }
