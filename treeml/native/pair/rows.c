@@ -433,6 +433,15 @@ static double store_moments (const treeml_solver *solver, struct rows *rows, int
   return 1.01 * (2 * most * off + most * most * unsure + rest * rest / fmax (heavy, 1));
 }
 
+/* A division takes long, and most rows weigh 1. */
+static double quotient (double over, double under) { return under == 1 ? over : over / under; }
+
+/* The least whole number that is not below one between 0 and 2^62. */
+static double whole_above (double number) {
+  const int64_t below = (int64_t) number;
+  return (double) (below + ((double) below < number));
+}
+
 /* The most that a row can add to the cost of a leaf: its weight times the squared distance to the farthest mean. */
 static void set_worths (const treeml_solver *solver, struct rows *rows, double squares) {
   const int64_t count = rows->rows, outputs = rows->outputs, width = rows->channels;
@@ -440,13 +449,13 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
     double low = 1e300, high = -1e300;
     for (int64_t i = 0; i < count; i++)
       if (rows->moment[i * width] > 0) {
-        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        const double mean = quotient (rows->moment[i * width + 1 + output], rows->moment[i * width]);
         low = mean < low ? mean : low;
         high = mean > high ? mean : high;
       }
     for (int64_t i = 0; i < count; i++)
       if (rows->moment[i * width] > 0) {
-        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        const double mean = quotient (rows->moment[i * width + 1 + output], rows->moment[i * width]);
         const double far = mean - low > high - mean ? mean - low : high - mean;
         rows->moment[i * width + 2 + outputs] += rows->moment[i * width] * far * far;
       }
@@ -460,9 +469,10 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
     total += *worth;
   }
   const double grain = grain_of (total);
+  const double grains = grain > 0 ? 1 / grain : 0; /* exact, since a grain is a power of two */
   for (int64_t i = 0; i < count && grain > 0; i++) {
     double *worth = &rows->moment[i * width + 2 + outputs];
-    *worth = ceil (*worth / grain) * grain;
+    *worth = whole_above (*worth * grains) * grain;
     rows->worth[i] = (int64_t) (*worth * solver->unit < 0x1p52 ? *worth * solver->unit : 0x1p52) + 2;
   }
 }
@@ -506,11 +516,12 @@ static int pack_moments (treeml_solver *solver, struct rows *rows) {
     return 0;
   /* A power of two of which 64 worths are at most 2^30, and all worths too; worths are rounded up to it. */
   rows->worth_grain = ldexp (1, (int) ceil (log2 (fmax (fmax (all_worths, chunk * worth), 0x1p-900))) - 29);
+  const double grains = 1 / rows->worth_grain;
   for (int32_t i = 0; i < rows->rows; i++) {
     double *moment = rows->moment + (int64_t) i * rows->channels;
     rows->packed[i] = (int32_t) moment[1] * (1 << rows->shift) + (int32_t) moment[0];
     moment[2] = moment[0]; /* without a bound on support, the count only tells which tests split the rows */
-    rows->packed_worth[i] = (int32_t) ceil (moment[3] / rows->worth_grain);
+    rows->packed_worth[i] = (int32_t) whole_above (moment[3] * grains);
     moment[3] = rows->packed_worth[i] * rows->worth_grain;
   }
   return 1;
@@ -543,7 +554,7 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
     for (int64_t row = 0; row < solver->rows; row++)
       if (first[row] == row && group[row].weight > 0) {
         const double sum = real_of_wide (group[row].sum);
-        rows->square[row] += sum * sum / real_of_wide (group[row].weight);
+        rows->square[row] += quotient (sum * sum, real_of_wide (group[row].weight));
       }
     rows->error += store_moments (solver, rows, output, first, group);
   }
