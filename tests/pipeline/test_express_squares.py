@@ -165,3 +165,29 @@ def test_the_same_question_on_both_sides_is_fine_if_their_means_differ() -> None
     assert isinstance(ours, ExpressResult)
     assert ours.tree == theirs.tree
     assert ours.objective == theirs.objective
+
+
+@pytest.mark.parametrize("layout", range(8))
+def test_numbers_and_matrices_of_any_layout(layout: int) -> None:
+    random = np.random.default_rng(layout)
+    X, y = random.integers(0, 2, (90, 6)), random.integers(-9, 9, 90)
+    X[:, 3] = 1
+    wide = np.zeros((180, 12), dtype=np.uint8)
+    wide[::2, ::2] = X
+    double = np.repeat(y.astype(np.float64), 2)
+    data, target = [
+        (np.asfortranarray(X.astype(np.uint8)), y),
+        (wide[::2, ::2], double[::2]),
+        (X.astype(np.float32), y.astype(np.int8)),
+        (X.astype(bool)[::-1], double[::-2]),
+        (np.ascontiguousarray(X.T).T, y / 8),
+        (X.astype(np.int16), y.astype(np.float64).astype(">f8")),
+        (X, y * 2.0**20),
+        (X, y * 10**15),
+    ][layout]
+    for depth in (1, 2, 3):
+        ours, theirs = model(depth).solve(data, target), general(model(depth), data, target)
+        assert (ours.status, ours.objective, ours.bound) == (theirs.status, theirs.objective, theirs.bound)
+        assert ours.tree is not None
+        assert theirs.tree is not None
+        assert [leaf.rows for leaf in ours.tree.leaves] == [leaf.rows for leaf in theirs.tree.leaves]
