@@ -165,6 +165,18 @@ def _first_wide(series: pl.Series) -> int:
     return 0
 
 
+def finite_numbers(name: str, values: NDArray[np.float64], declared: ColumnSpec) -> Column | None:
+    """The column of finite numbers, or of zeros and ones, that need no second look; None for all others."""
+    if declared.type not in ("", "number") or not len(values) or not np.isfinite(values).all():
+        return None
+    if not declared.type and values.min() >= 0 and values.max() <= 1:
+        ones = values == 1
+        if (ones | (values == 0)).all():
+            return Column(name, "binary", ones.astype(np.int32), (0.0, 1.0))
+    # Adding zero turns -0.0 into 0.0, so that equal numbers also look equal.
+    return Column(name, "number", values + 0.0, ())
+
+
 def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     whole = series.fill_null(float("nan")) if series.null_count() else series
     values: NDArray[np.float64] = whole.to_numpy()

@@ -6,7 +6,7 @@ registry, unless measurements prefer another one first (`preference.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -88,16 +88,11 @@ def plan(problems: Problems, request: Request) -> Chosen:
     named = named_backends(request.spec)
     if request.cluster is not None:
         return _on_cluster(problems, request, request.cluster, named)
-    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
-    if request.proof is not None:
-        backends = _provers(backends, request.spec)
-    if request.write_model is not None:
-        backends = _writers(backends, request.spec, request.write_model)
     first = None if named else preferred(problems.form(numeric=True).problem)
-    if first is not None:
-        backends.sort(key=lambda backend: backend.name != first[0])
+    ahead = None if first is None else first[0]
     refused: list[tuple[Backend, Refusal]] = []
     methods = {method.name: method for method in named}
+    backends = _backends(request, named, ahead)
     for candidate in _candidates(backends, methods, problems, request, names_others=bool(named)):
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
@@ -107,7 +102,20 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
-    raise RefusedError(_all_refused(list(_candidates(backends, methods, problems, request))))
+    every = _candidates(_backends(request, named, ahead), methods, problems, request)
+    raise RefusedError(_all_refused(list(every)))
+
+
+def _backends(request: Request, named: tuple[Method, ...], first: str | None) -> Iterable[Backend]:
+    """The back-ends to try, in order: those that the spec names, or `first` and all others that may be chosen."""
+    if not named and first is None and not request.files():
+        return registry.automatic()
+    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
+    if request.proof is not None:
+        backends = _provers(backends, request.spec)
+    if request.write_model is not None:
+        backends = _writers(backends, request.spec, request.write_model)
+    return sorted(backends, key=lambda backend: backend.name != first) if first is not None else backends
 
 
 def _on_cluster(problems: Problems, request: Request, address: str, named: tuple[Method, ...]) -> Chosen:
@@ -144,7 +152,7 @@ def every_plan(problems: Problems, request: Request) -> Iterator[Candidate]:
 
 
 def _candidates(
-    backends: list[Backend] | tuple[Backend, ...],
+    backends: Iterable[Backend],
     methods: Mapping[str, Method],
     problems: Problems,
     request: Request,
