@@ -7,7 +7,7 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import NO_OPTIONS, Limits
 from treeml.backends.native.coded_columns import CodedColumns
-from treeml.backends.native.flat_tree import tree_of
+from treeml.backends.native.flat_tree import flat_tree, tree_of
 from treeml.backends.native.goals import NativeObjective, kind, objective_of
 from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
 from treeml.backends.native.kernel_choice import choose_additive_kernel
@@ -31,7 +31,7 @@ from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import ThresholdSolver
-    from treeml.native.solver import Found, Solver
+    from treeml.native.solver import Solver
 
 Rows = NDArray[np.intp]
 Value = int | Fraction
@@ -100,15 +100,33 @@ class LocalKernel:
             running.interrupt()
 
     def best(
-        self, rows: Rows, depth: int, seconds: float = inf, leaves: int | None = None, start: Node | None = None
+        self,
+        rows: Rows,
+        depth: int,
+        seconds: float = inf,
+        leaves: int | None = None,
+        start: Node | None = None,
+        options: Mapping[str, int] | None = None,
     ) -> SolvedBranch | None:
-        """The best subtree that is found in this time; None if there is no such subtree or not enough time."""
+        """The best subtree that is found in this time; None if there is no such subtree or not enough time.
+
+        `options` are those of the kernel.
+        """
         room = 0 if leaves is None else min(leaves, 1 << min(depth, 62))
         key = (self.key(rows), depth, room)
         known = self.known.get(key)
         if known is not None and known.is_best:
             return known
-        found = self._solve(rows, depth, seconds, leaves, start)
+        with self._solver(rows, self._objective(rows)) as solver:
+            found = solver.solve(
+                depth=depth,
+                support=self.support,
+                leaves=leaves,
+                leaf_price=self.objective.price,
+                seconds=seconds,
+                start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
+                options=options,
+            )
         self.is_interrupted |= found.stop == "interrupted"
         if not len(found.test) or found.value is None:
             return known
@@ -143,24 +161,13 @@ class LocalKernel:
         bounds = () if classes else tuple(_restricted(bound, part) for bound in self.bounds)
         return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
 
-    def _solve(self, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None) -> Found:
-        from treeml.backends.native.flat_tree import flat_tree
-
-        whole = self.objective
-        objective = replace(
+    def _objective(self, rows: Rows) -> NativeObjective:
+        whole, part = self.objective, Part(rows, frozenset(), frozenset())
+        return replace(
             whole,
             cost=None if whole.cost is None else whole.cost[rows],
-            loss=None if whole.loss is None else whole.loss.restricted(Part(rows, frozenset(), frozenset())),
+            loss=None if whole.loss is None else whole.loss.restricted(part),
         )
-        with self._solver(rows, objective) as solver:
-            return solver.solve(
-                depth=depth,
-                support=self.support,
-                leaves=leaves,
-                leaf_price=whole.price,
-                seconds=seconds,
-                start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
-            )
 
     @contextmanager
     def _solver(
