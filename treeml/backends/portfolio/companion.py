@@ -27,8 +27,8 @@ HEAD_START = 0.2  # processor seconds that the exact search has for itself
 PATIENCE = 1.0  # seconds after which it has company even if the processor was busy with other work
 SHARE_OF_LIMIT = 0.05  # of a time limit: the head start is no longer
 SHORT = 10.0  # seconds: with a limit up to this, a timer starts the companion, for the search seldom looks around
-RESCUE = 0.5  # seconds after the time limit for a first tree
-ENDING = 1.0  # the most seconds to wait for the companion at the end
+RESCUE = 0.4  # seconds after the time limit for a first tree
+ENDING = 0.4  # the most seconds to wait for the companion at the end; both together are less than a limit may be exceeded
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
 NOTE_ON_FIRST = "the run was stopped before it had a tree with a split: this one was grown in a moment"
 
@@ -180,6 +180,9 @@ class Companion:
         if isinstance(self.tree, Split):
             return
         self.note = NOTE_ON_FIRST
+        if self._thread is not None and self._thread.is_alive():
+            self._thread.join(RESCUE)  # it may be about to find one, and a second search would be slower
+            return
         self.limits = replace(self.limits, options={}, deadline=Deadline.after(RESCUE))
         self.is_enough = lambda: isinstance(self.tree, Split)
         self.over.clear()
