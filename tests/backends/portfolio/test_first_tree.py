@@ -217,3 +217,13 @@ def test_the_first_tree_needs_no_levels_that_are_solved_together(monkeypatch: py
     assert isinstance(offered[0], Split)
     assert max(depths) == 1
     assert evaluate_goals(problem, offered[0]) < evaluate_goals(problem, Leaf(0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_without_any_time_has_more_than_the_first_split(seed: int) -> None:
+    data = table(400, seed)
+    model = tml.parse("predict y minimize errors require depth <= 3")
+    stopped, greedy = model.solve(data, within=0), model.solve(data, backend="cart")
+    assert isinstance(stopped.objective, int)
+    assert isinstance(greedy.objective, int)
+    assert stopped.objective <= greedy.objective

@@ -36,6 +36,7 @@ AT_ONCE = 6  # levels of the tree at once, if more are allowed
 DEEPEST = 24  # levels of a tree, if nothing limits its depth
 FIRST_SECONDS = 0.02  # for the exact search of three or four levels; doubled each time it is not enough
 MOST_SECONDS = 2.0
+CELLS_AT_ONCE = 100_000  # rows times columns up to which a branch of the first tree is grown even if the time is over
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
 CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
 CELLS_TO_COARSEN = 50_000_000  # rows times tests up to which these tests are made: a few tenths of a second
@@ -87,6 +88,7 @@ class Anytime:
         cost = self.kernel.objective.cost
         self.least = None if cost is None else cost.min(axis=1)
         self.best: GrownBranch | None = None
+        self.width = max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)  # columns; 16 tests count as one
 
     @cached_property
     def ahead(self) -> list[tuple[LocalKernel, list[int] | None]]:
@@ -148,7 +150,8 @@ class Anytime:
         simple = self.solved(rows, min(height, 1), leaves, self.slice)
         if simple is not None:
             simple = replace(simple, height=height, is_best=simple.value <= self.floor(rows))
-        if self.ended or height <= 1 or (simple is not None and simple.is_best):
+        is_late = self.ended and len(rows) * self.width > CELLS_AT_ONCE
+        if is_late or height <= 1 or (simple is not None and simple.is_best):
             return simple
         proposals = self.splits.propose(rows)
         sides = self.at_once, self.at_once
@@ -341,7 +344,7 @@ class Anytime:
         """
         if self.ended and (self.has_tree or self.best is not None):
             return None
-        size = len(rows) * max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)
+        size = len(rows) * self.width
         simple = None
         if height <= EXACT or size <= CELLS:
             simple = self.solved(rows, min(height, EXACT), leaves, self.slice)
