@@ -184,10 +184,15 @@ class Companion:
         """Looks for a tree with a split in the moment that a time limit leaves for ending, unless there was time."""
         if isinstance(self.tree, Split) and not self.had_no_time:
             return
-        self.note = NOTE_ON_FIRST
+        before = self.tree
         if self._thread is not None and self._thread.is_alive():
             self._thread.join(RESCUE)  # it may be about to find one, and a second search would be slower
-            return
+        else:
+            self._search_again()
+        if self.tree is not before:
+            self.note = NOTE_ON_FIRST
+
+    def _search_again(self) -> None:
         self.limits = replace(self.limits, options={}, deadline=Deadline.after(RESCUE))
         soon = Deadline.after(RESCUE / 2)  # small tables have a better tree than the very first by then
         self.is_enough = lambda: isinstance(self.tree, Split) and soon.passed
