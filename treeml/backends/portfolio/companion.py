@@ -185,12 +185,13 @@ class Companion:
         if isinstance(self.tree, Split) and not self.had_no_time:
             return
         before = self.tree
-        if self._thread is not None and self._thread.is_alive():
-            self._thread.join(RESCUE)  # it may be about to find one, and a second search would be slower
-        else:
-            self._search_again()
-        if self.tree is not before:
-            self.note = NOTE_ON_FIRST
+        try:
+            if self._thread is not None and self._thread.is_alive():
+                self._thread.join(RESCUE)  # it may be about to find one, and a second search would be slower
+            else:
+                self._search_again()
+        finally:
+            self.note = self.note if self.tree is before else NOTE_ON_FIRST
 
     def _search_again(self) -> None:
         self.limits = replace(self.limits, options={}, deadline=Deadline.after(RESCUE))
