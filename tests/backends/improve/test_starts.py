@@ -250,6 +250,26 @@ def test_ctrl_c_during_a_solve_that_does_not_notice_it_ends_the_run(
     assert result.tree is not None
 
 
+def test_ctrl_c_that_a_look_ahead_notices_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels on few tests, which propose splits, listen as well: what one of them heard, all have to know."""
+    random = np.random.default_rng(2)
+    x, y = random.random((300, 5)), random.integers(0, 2, 300)
+    solve, is_pressed = LocalKernel.best, [False]
+
+    def best(self: LocalKernel, *given: Any, **named: Any) -> Any:
+        found = solve(self, *given, **named)
+        if self.problem.rows == 300 and self.kernel == "binary" and not is_pressed[0]:
+            is_pressed[0] = True
+            self.pressed.set()  # as when Ctrl-C ends the solve
+        return found
+
+    monkeypatch.setattr(LocalKernel, "best", best)
+    result = tml.parse("minimize errors require depth <= 5 improve by subtrees").solve(x, y)
+    assert is_pressed[0]
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+
+
 def test_an_improvement_uses_its_time_from_other_starts() -> None:
     random = np.random.default_rng(0)
     x = random.random((400, 4))

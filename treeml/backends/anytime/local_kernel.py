@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,7 +32,7 @@ from treeml.problem.tree import Leaf, Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import ThresholdSolver
-    from treeml.native.solver import Solver
+    from treeml.native.solver import Found, Solver
 
 Rows = NDArray[np.intp]
 Value = int | Fraction
@@ -68,7 +69,8 @@ def takes(problem: Problem) -> bool:
 class LocalKernel:
     """Exact subtrees for sets of rows; only trees that split the rows are remembered with their depth."""
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, seed: int = 0, pressed: Event | None = None) -> None:
+        """`pressed`: set when a solve is interrupted, by Ctrl-C or by `interrupt`; several kernels may share it."""
         self.problem = problem
         self.objective: NativeObjective = objective_of(problem)
         self.kernel, _ = choose_additive_kernel(problem, NO_OPTIONS)
@@ -87,7 +89,7 @@ class LocalKernel:
         self.columns = CodedColumns(problem, forbidden_features(problem))
         self.codes = self.columns.codes() if self.kernel == "numeric" else None
         self.solves = 0
-        self.is_interrupted = False  # by Ctrl-C, or by `interrupt`
+        self.pressed = pressed or Event()
         self._running: Solver | ThresholdSolver | None = None
 
     def key(self, rows: Rows) -> int:
@@ -127,7 +129,7 @@ class LocalKernel:
                 start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
                 options=options,
             )
-        self.is_interrupted |= found.stop == "interrupted"
+        self._note(found)
         if not len(found.test) or found.value is None:
             return known
         tree = tree_of(found, self.problem)
@@ -144,9 +146,14 @@ class LocalKernel:
         objective = NativeObjective(cost=cost)
         with self._solver(rows, objective, classes=cost.shape[1]) as solver:
             found = solver.solve(depth=1, seconds=seconds)
+        self._note(found)
         if len(found.test) != 3:
             return None
         return int(found.test[0]), int(found.label[found.left[0]]), int(found.label[found.right[0]])
+
+    def _note(self, found: Found) -> None:
+        if found.stop == "interrupted":
+            self.pressed.set()
 
     def restricted(self, rows: Rows, classes: int | None = None) -> Problem:
         """The problem on these rows alone, without goals and without limits on the shape."""

@@ -97,7 +97,7 @@ class Anytime:
         for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
             coarse = coarsened(self.problem, most) if self.problem.rows * most <= CELLS_TO_COARSEN else None
             if coarse is not None:
-                found.append((LocalKernel(coarse[0], self.seed), coarse[1]))
+                found.append((LocalKernel(coarse[0], self.seed, self.kernel.pressed), coarse[1]))
         return found or [(self.kernel, None)]
 
     def run(self, deadline: Deadline, most: int | None = None, most_idle: int | None = None) -> None:
@@ -116,8 +116,17 @@ class Anytime:
                 return
 
     @property
+    def is_interrupted(self) -> bool:
+        return self.kernel.pressed.is_set()
+
+    def interrupt(self) -> None:
+        """Ends the solve that runs in another thread."""
+        for kernel in (self.kernel, *(each for each, _ in vars(self).get("ahead", ()))):
+            kernel.interrupt()
+
+    @property
     def ended(self) -> bool:
-        return self.deadline.passed or self.kernel.is_interrupted or self.is_over()
+        return self.deadline.passed or self.is_interrupted or self.is_over()
 
     def starts(self) -> Iterator[GrownBranch | None]:
         everybody = np.arange(self.problem.rows)
@@ -453,6 +462,6 @@ def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
         search = Anytime(problem, lambda tree: None, pressed.is_set)
         search.deadline = deadline
         first = search.first()
-    if pressed.is_set() or search.kernel.is_interrupted:
+    if pressed.is_set() or search.is_interrupted:
         raise KeyboardInterrupt
     return None if first is None else first.node()

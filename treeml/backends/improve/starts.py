@@ -78,7 +78,7 @@ class _MoreStarts:
                 asks_kernel=True,
             )
             search.run(limits.deadline, None if self.most is None else self.most - 1, idle)
-        if self.is_stopped or search.kernel.is_interrupted:
+        if self.is_stopped or search.is_interrupted:
             return self.ended(Status.FEASIBLE, Stop.INTERRUPTED)
         if limits.deadline.passed:
             return self.ended(Status.FEASIBLE, Stop.TIME)
@@ -116,6 +116,7 @@ class _MoreStarts:
             for is_better in search.rounds(limits.deadline):
                 if is_better and self.best.tree is not None:
                     improve(self.problem, self.best.tree, inners, limits, settings, self.heard)
+        self.is_stopped |= search.is_interrupted
 
     def stop(self) -> None:
         self.is_stopped = True
