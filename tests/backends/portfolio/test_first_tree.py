@@ -227,3 +227,15 @@ def test_a_run_without_any_time_has_more_than_the_first_split(seed: int) -> None
     assert isinstance(stopped.objective, int)
     assert isinstance(greedy.objective, int)
     assert stopped.objective <= greedy.objective
+
+
+def test_a_search_whose_time_is_over_still_finds_a_first_tree() -> None:
+    random = np.random.default_rng(3)
+    data = {f"x{place}": [f"level {each}" for each in random.integers(0, 8, 400)] for place in range(60)}
+    wanted = ["yes" if each == "level 3" else "no" for each in data["x7"]]
+    model = tml.Model.parse("predict y minimize errors require depth <= 5")
+    problem = lower(*prepare(model, {**data, "y": wanted})).form(numeric=True).problem
+    offered: list[Node] = []
+    Anytime(problem, offered.append, lambda: False).run(Deadline.after(0))
+    assert isinstance(offered[0], Split)
+    assert evaluate_goals(problem, offered[-1]) == (0,)

@@ -36,6 +36,7 @@ AT_ONCE = 6  # levels of the tree at once, if more are allowed
 DEEPEST = 24  # levels of a tree, if nothing limits its depth
 FIRST_SECONDS = 0.02  # for the exact search of three or four levels; doubled each time it is not enough
 MOST_SECONDS = 2.0
+LEAST_SECONDS = 0.05  # for one exact part, also of the first tree if the time is over
 CELLS_AT_ONCE = 100_000  # rows times columns up to which a branch of the first tree is grown even if the time is over
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
 CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
@@ -387,7 +388,7 @@ class Anytime:
     @property
     def slice(self) -> float:
         """Seconds for one exact part."""
-        return max(0.05, min(MOST_SECONDS, 0.2 * self.deadline.left()))
+        return max(LEAST_SECONDS, min(MOST_SECONDS, 0.2 * self.deadline.left()))
 
     def lookahead(self, rows: Rows) -> int | None:
         """The split at the top of the best three levels on few tests, if they are few enough."""
@@ -446,7 +447,10 @@ class Anytime:
     def solved(
         self, rows: Rows, height: int, leaves: int | None, seconds: float, start: Node | None = None
     ) -> GrownBranch | None:
-        found: SolvedBranch | None = self.kernel.best(rows, height, min(seconds, self.deadline.left()), leaves, start)
+        left = self.deadline.left()
+        if self.best is None and not self.has_tree:
+            left = max(left, LEAST_SECONDS)
+        found: SolvedBranch | None = self.kernel.best(rows, height, min(seconds, left), leaves, start)
         if found is None:
             return None
         return GrownBranch(rows, height, found.value, found.leaves, found.is_best, found.tree)

@@ -186,9 +186,9 @@ class Companion:
             return
         before = self.tree
         try:
-            if self._thread is not None and self._thread.is_alive():
-                self._thread.join(RESCUE)  # it may be about to find one, and a second search would be slower
-            else:
+            if self._thread is not None:
+                self._thread.join(ENDING)  # it may be about to find one
+            if not isinstance(self.tree, Split) or self.had_no_time:
                 self._search_again()
         finally:
             self.note = self.note if self.tree is before else NOTE_ON_FIRST
