@@ -21,6 +21,7 @@ from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.spec import Method, Spec
 from treeml.measures import lower_dataset
 from treeml.measures.lower_dataset import Lowered
+from treeml.problem.answers import has_many_answers
 from treeml.problem.tree import Node
 from treeml.solving.preference import preferred
 from treeml.solving.request import Request
@@ -162,7 +163,14 @@ def _candidates(
     for backend in backends:
         method = methods.get(backend.name)
         lowered = problems.form(numeric=_takes_numbers(backend, method, problems))
-        outcome = planning.plan(lowered.problem, backend, request.options_for(method), names_others=names_others)
+        options = request.options_for(method)
+        outcome = planning.plan(lowered.problem, backend, options, names_others=names_others)
+        if not isinstance(outcome, Plan) and backend.can.numeric and has_many_answers(lowered.problem):
+            # Every threshold may be too much for a goal that needs a test for each; cuts by quantiles are not.
+            coarse = problems.form(numeric=False)
+            on_coarse = planning.plan(coarse.problem, backend, options, names_others=names_others)
+            if isinstance(on_coarse, Plan):
+                outcome, lowered = on_coarse, coarse
         yield Candidate(backend, outcome, lowered, method)
 
 
