@@ -15,7 +15,7 @@ from treeml.backends.improve.rebuild import QUICK, THOROUGH, Rebuild
 from treeml.backends.improve.vertices import Vertex
 
 FIRST_SHARE = 0.05  # of the time, for the quick start
-MAIN_SHARE = 0.8  # of the time, until the last phase begins
+MAIN_SHARE = 0.9  # of the time, until the last phase begins
 
 
 @dataclass(slots=True)
@@ -38,10 +38,6 @@ class DepthSearch:
                 (self.shallower, Deadline.after(MAIN_SHARE * left)),
                 (self.rebuild(THOROUGH), self.deadline),
             ]
-
-    def _rebuild(self, slacks: tuple[int, ...]) -> Rebuild:
-        main = self.shallower
-        return Rebuild(main.problem, main.classes, main.reach, main.inner.patience, slacks, main.inner.memory)
 
     def next(self, root: Vertex, deadline: Deadline) -> tuple[Vertex, Vertex] | None:
         """The replacement of the first phase that has one; the caller's deadline is the last of the phases'."""

@@ -54,8 +54,11 @@ Inners = tuple[tuple[Backend, Mapping[str, Any]], ...]
 
 
 class _Search(Protocol):
-    tried: int
-    proofs: int
+    @property
+    def tried(self) -> int: ...
+
+    @property
+    def proofs(self) -> int: ...
 
     @property
     def is_over(self) -> bool: ...
