@@ -144,6 +144,8 @@ def main(
 ) -> None:
     """Measure, and print one line for each criterion and set."""
     wrong = 0
+    if divisions and not folds:
+        raise click.UsageError("--divisions repeats the folds, so it needs --folds")
     if data_dir is not None:
         data_dir = data_folder(data_dir, "cp4im", sets or SETS)
     _load_libraries()
