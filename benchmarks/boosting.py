@@ -1,7 +1,7 @@
 """Data folder -> provably optimal forests compared with greedy pricing, AdaBoost and the figures of Aglin 2022.
 
 python -m benchmarks.boosting --data-dir DIR [--set hepatitis] [--criterion lpboost] [--folds 5] [--tune area]
-    [--order 1] [--gap 0.03]
+    [--order 1] [--gap 0.03] [--divisions 20]
 
 A data set is a CSV file with 0/1 columns and the target `label`. Without a folder, tic-tac-toe is generated, the one
 set defined by rules. Seconds are wall clock and include reading, binarizing, proving and verifying; libraries are
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
-from statistics import mean
+from statistics import mean, stdev
 from time import process_time
 from typing import Any
 
@@ -124,6 +124,7 @@ class Line:
 @click.option("--with", "backend", default="native", show_default=True, help="The back-end for pricing.")
 @click.option("--seed", default=1, show_default=True, help="Seed of the folds; 0: the rows of a class in their order.")
 @click.option("--order", default=0, show_default=True, help="Seed of the order of the columns; 0: that of the file.")
+@click.option("--divisions", default=0, show_default=True, help="Repeat the folds for the seeds 1 to this number.")
 @click.option(
     "--gap", default=0.0, show_default=True, help="End a forest this close to its bound; 0: when it is proved."
 )
@@ -138,10 +139,13 @@ def main(
     backend: str,
     seed: int,
     order: int,
+    divisions: int,
     gap: float,
 ) -> None:
     """Measure, and print one line for each criterion and set."""
     wrong = 0
+    if divisions and not folds:
+        raise click.UsageError("--divisions repeats the folds, so it needs --folds")
     if data_dir is not None:
         data_dir = data_folder(data_dir, "cp4im", sets or SETS)
     _load_libraries()
@@ -157,6 +161,10 @@ def main(
                 lost = not gap and line.objective < line.greedy - 1e-6 * max(1.0, abs(line.greedy))
                 wrong += off + lost
                 click.echo(_written(name, line, PUBLISHED.get((criterion, name)), known))
+                if divisions:
+                    model = _model(criterion, depth, PENALTIES[criterion], gap)
+                    seeds = range(1, divisions + 1)
+                    click.echo(_spread([_mean_test(model, path, folds, within, backend, each) for each in seeds]))
                 if off or lost:
                     click.echo(f"  WRONG: {'not the known optimum' if off else 'below greedy pricing'}", err=True)
             click.echo()
@@ -252,6 +260,30 @@ def _folds(
             100 * scores(result.forest, held_out(dataset, test))["accuracy"],
             right,
         )
+
+
+def _mean_test(model: tml.Model, path: Path, folds: int, within: str, backend: str, seed: int) -> float:
+    """The mean test accuracy of the forests over the folds of one random division of the rows."""
+    from treeml.data.subset import held_out, take
+    from treeml.solving.validation import scores
+
+    dataset, request = prepare(model, str(path), None, RunOptions(backend=backend, within=within), keep_table=True)
+    fold = fold_of_rows(dataset.actual, folds, seed)
+    found = []
+    for number in range(folds):
+        forest = solve_part(take(dataset, np.flatnonzero(fold != number)), request).forest
+        assert forest is not None
+        found.append(100 * float(scores(forest, held_out(dataset, np.flatnonzero(fold == number)))["accuracy"]))
+    return mean(found)
+
+
+def _spread(tests: list[float]) -> str:
+    """Mean, standard error, and the lowest and highest test accuracy of several divisions."""
+    error = stdev(tests) / len(tests) ** 0.5 if len(tests) > 1 else 0.0
+    return (
+        f"  over {len(tests)} divisions: test {mean(tests):.2f} %, standard error {error:.2f}, "
+        f"standard deviation {error * len(tests) ** 0.5:.2f}, {min(tests):.2f} to {max(tests):.2f}"
+    )
 
 
 def _best_penalty(part: Dataset, request: Request, seed: int, measure: str) -> Fraction:

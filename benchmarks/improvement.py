@@ -19,10 +19,16 @@ from statistics import mean
 from typing import Any
 
 import click
+import numpy as np
 
 import treeml as tml
 from benchmarks.data_folder import folder_of_folders
+from treeml.backends.contract import Deadline
+from treeml.backends.improve.instance import Reach
+from treeml.backends.improve.rebuild import THOROUGH, Rebuild
+from treeml.backends.improve.vertices import grow, node_of, replace
 from treeml.data.table import Dataset
+from treeml.problem.evaluate import Routed
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
 from treeml.solving.report import table_text
@@ -151,12 +157,18 @@ def measure(folder: Path, start: str, fold: int, means: Means, checkpoint: Path 
 def _at_depth(result: tml.Result, dataset: Dataset, request: Request, unseen: Dataset, depth: float) -> float:
     """The test accuracy of the first tree on the way that is as shallow as the paper's; of the last if none is.
 
-    Levels cost accuracy, so only trees of about the same depth can be compared.
+    Levels cost accuracy, so only trees of about the same depth can be compared. The tree is built again with fewer
+    leaves, as `improve` does with the last one.
     """
-    questions = lower(dataset, request).form(numeric=True).questions
-    trees = [raise_tree(moment.tree, questions, dataset) for moment in result.trace if moment.tree is not None]
-    first = next((tree for tree in trees if tree.depth <= ceil(depth)), trees[-1])
-    return scores(first, unseen)["accuracy"]
+    lowered = lower(dataset, request).form(numeric=True)
+    everybody = np.arange(lowered.problem.rows)
+    trees = [grow(moment.tree, lowered.problem, everybody) for moment in result.trace if moment.tree is not None]
+    root = next((tree for tree in trees if tree.height <= ceil(depth)), trees[-1])
+    classes = Routed(lowered.problem, node_of(root)).labels.astype(np.int32)
+    search = Rebuild(lowered.problem, classes, Reach(root.height, lambda _: len(everybody)), 10.0, THOROUGH)
+    while (found := search.next(root, Deadline())) is not None:
+        root = replace(*found)
+    return scores(raise_tree(node_of(root), lowered.questions, dataset), unseen)["accuracy"]
 
 
 def _known(output: Path | None) -> Iterator[dict[str, Any]]:

@@ -52,6 +52,23 @@ def test_columns_in_another_order_have_the_same_optimum_and_a_gap_ends_below_it(
     assert objective("--gap", "1") < (1 - 1e-5) * best
 
 
+def test_divisions_show_the_mean_and_the_spread_of_one_division_after_the_other(folder: Path) -> None:
+    given = ["--data-dir", str(folder), "--set", "small", "--criterion", "lpboost", "--depth", "1", "--folds", "2"]
+
+    def tests_of(seed: int) -> float:
+        result = CliRunner().invoke(main, [*given, "--seed", str(seed)])
+        return float(next(line for line in result.output.splitlines() if line.startswith("small")).split()[9])
+
+    alone = [tests_of(seed) for seed in (1, 2, 3)]
+    result = CliRunner().invoke(main, [*given, "--divisions", "3"])
+    assert result.exit_code == 0, result.output
+    spread = next(line for line in result.output.splitlines() if "over 3 divisions" in line)
+    error = np.std(alone, ddof=1) / np.sqrt(3)
+    for part in (f"test {np.mean(alone):.2f} %", f"error {error:.2f}", f"{min(alone):.2f} to {max(alone):.2f}"):
+        assert part in spread
+    assert "--folds" in CliRunner().invoke(main, [*given[:-1], "0", "--divisions", "3"]).output
+
+
 def test_every_published_line_has_both_tables() -> None:
     assert {len(figures) for figures in PUBLISHED.values()} == {7}
 

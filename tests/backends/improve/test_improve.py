@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from deep_worlds import chain, labels_of, model, perfect, random_rows, write_csv
 import treeml as tml
 from treeml.backends import registry
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
-from treeml.backends.equal_sides import without_equal_sides
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -74,15 +72,6 @@ def test_a_smaller_reach_never_makes_it_worse(seed: int, options: dict[str, Any]
     assert answer.objective <= evaluate_goals(problem, start)
     assert answer.tree is not None
     assert Routed(problem, answer.tree).labels.tolist() == labels_of(problem)
-
-
-def test_of_trees_of_one_depth_the_first_is_kept() -> None:
-    """Rounds that change a subtree without making the tree shallower lead away from the start."""
-    for seed in SEEDS:
-        problem = perfect(seed)
-        answer = improved(problem, chain(problem, labels_of(problem)), depth=3, rows=20)
-        first = without_equal_sides(problem, replace(answer, tree=answer.trace[-1].tree))
-        assert answer.tree == first.tree
 
 
 @pytest.mark.parametrize("inner", ["sat", "cpsat", "maxsat", "mip", "oracle"])

@@ -20,6 +20,8 @@ from treeml.backends.improve.depth import Settled, Shallower
 from treeml.backends.improve.inner import ByBackend, NativeInner
 from treeml.backends.improve.instance import Reach
 from treeml.backends.improve.limits import reach_of
+from treeml.backends.improve.phases import DepthSearch
+from treeml.backends.improve.rebuild import Rebuild
 from treeml.backends.improve.subtrees import BetterSubtrees
 from treeml.backends.improve.vertices import Vertex, grow, node_of
 from treeml.backends.improve.vertices import replace as put
@@ -52,8 +54,11 @@ Inners = tuple[tuple[Backend, Mapping[str, Any]], ...]
 
 
 class _Search(Protocol):
-    tried: int
-    proofs: int
+    @property
+    def tried(self) -> int: ...
+
+    @property
+    def proofs(self) -> int: ...
 
     @property
     def is_over(self) -> bool: ...
@@ -123,7 +128,8 @@ class _Rounds:
         self.objective = self.value(node_of(self.root))
         # Of several trees of one value the first is kept. It is the closest to the start: later rounds at that value
         # change subtrees in vain, and with every subtree that is changed the tree predicts unseen rows a little worse.
-        self.kept_tree = node_of(self.root)
+        # A tree that was built again with fewer leaves replaces it.
+        self.kept_tree, self.kept_leaves = node_of(self.root), self.root.size
 
     def resume(self, path: str) -> None:
         self.number = checkpoint.fingerprint(self.problem)
@@ -161,11 +167,22 @@ class _Rounds:
         """The methods to try in turn: shallower subtrees first if depth is the first goal."""
         found: list[_Search] = []
         if minimizes_depth(self.problem):
-            found.append(self.shallower())
+            found.append(self.depth_search())
         if len(self.problem.goals) > len(found):
             levels, rows = self.settings.depth or 3, self.settings.rows or 5000
             found.append(BetterSubtrees(self.keeping(), self.inners, self.limits, levels, rows, self.settings.patience))
         return found
+
+    def depth_search(self) -> DepthSearch:
+        """Shallower subtrees; if any test may be used, and the native search is at hand, fewer leaves as well."""
+        main = self.shallower()
+
+        def rebuild(slacks: tuple[int, ...]) -> Rebuild:
+            patience, memory = self.settings.patience, self.limits.memory
+            return Rebuild(self.problem, main.classes, main.reach, patience, slacks, memory)
+
+        rebuilds = self.inners[0][0].can.shallow_search and "none" in main.reductions and self.problem.classes
+        return DepthSearch(main, self.deadline, rebuild if rebuilds else None)
 
     def shallower(self) -> Shallower:
         first, options = self.inners[0]
@@ -229,19 +246,21 @@ class _Rounds:
         if objective > self.objective or not all(meets(b, self.problem, tree, routed) for b in checks):
             # A shallower subtree may have too many leaves, or leaves that are too small.
             self.root = put(new, old)
-            if isinstance(search, Shallower):
-                self.settled.note(old, search.inner.levels, False)
+            if isinstance(search, DepthSearch):
+                search.reject(old)
             return True
         self.root = root
         self.rounds += 1
         better, self.objective = objective < self.objective, objective
+        if not better and isinstance(search, DepthSearch) and search.rebuilt and root.size < self.kept_leaves:
+            self.kept_tree, self.kept_leaves = tree, root.size
         goes_on = not better or self.tell()
         self.save()
         return goes_on
 
     def tell(self) -> bool:
         """Report the current tree; False if the caller wants to stop."""
-        self.kept_tree = node_of(self.root)
+        self.kept_tree, self.kept_leaves = node_of(self.root), self.root.size
         moment = Progress(monotonic() - self.began, self.objective, None, self.kept_tree)
         self.trace.append(moment)
         return self.on_progress is None or self.on_progress(moment) is not False
