@@ -58,12 +58,15 @@ def search_again(company: Companion) -> bool:
     if problem.rows * len(columns_of(problem)) <= FEW_CELLS:
         settings["options"]["first"] = FIRST_EFFORT
         start = None  # the exact search knows it, and goes on from there
-    found = solver.solve(
-        **settings,
-        seconds=limits.deadline.left(),
-        start=None if start is None else flat_tree(start),
-        on_progress=lambda *_: not company.is_over(),
-    )
+    try:
+        found = solver.solve(
+            **settings,
+            seconds=limits.deadline.left(),
+            start=None if start is None else flat_tree(start),
+            on_progress=lambda *_: not company.is_over(),
+        )
+    except MemoryError:
+        return False
     if len(found.test):
         company.offer(tree_of(found, problem))
     return found.status == "optimal"

@@ -53,13 +53,14 @@ int numeric_improvement_fits (const treeml_numeric *solver) {
 struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) {
   struct numeric_improvement *state = arena_allocate (&solver->arena, 1, sizeof *state);
   if (state)
-    *state = (struct numeric_improvement) {.value = NUMERIC_NONE,
-                                           .seen = NUMERIC_NONE,
-                                           .effort = first_effort,
-                                           .share = 1,
-                                           .trust = first_trust,
-                                           .random = (uint64_t) (solver->options.seed + 1) * UINT64_C (0x9e3779b97f4a7c15),
-                                           .table = {.arena = &solver->arena}};
+    *state =
+        (struct numeric_improvement) {.value = NUMERIC_NONE,
+                                      .seen = NUMERIC_NONE,
+                                      .effort = first_effort,
+                                      .share = 1,
+                                      .trust = first_trust,
+                                      .random = (uint64_t) (solver->options.seed + 1) * UINT64_C (0x9e3779b97f4a7c15),
+                                      .table = {.arena = &solver->arena}};
   return state;
 }
 
