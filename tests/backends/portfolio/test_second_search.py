@@ -37,6 +37,7 @@ def test_it_is_for_deep_trees_over_columns_with_several_cuts() -> None:
     assert second_search.takes(problem_of(60, 5, 4))  # the exact search takes these as tests
     assert not second_search.takes(problem_of(60, 50, 3))
     assert not second_search.takes(problem_of(60, 2, 4))
+    assert not second_search.takes(problem_of(60, 50, "predict y minimize errors + leaves"))
 
 
 @pytest.mark.parametrize("few_cells", [0, 10_000])

@@ -22,13 +22,15 @@ if TYPE_CHECKING:
     from treeml.backends.native.numeric_kernel import FlatStart, FlatTestTree, ThresholdSolver
 
 SHALLOW = 3  # levels that are soon searched completely
+DEEPEST = 24  # levels up to which the kernel replaces parts
 FEW_CELLS = 10_000  # rows times columns up to which the best tree with a given first split is often found in a second
 FIRST_EFFORT = 8192  # of the kernel, for the first split on so few cells: a few seconds
 
 
 def takes(problem: Problem) -> bool:
     """Can the numeric kernel search the problem, and do its columns have more cuts than yes-or-no tests?"""
-    if problem.given_bits is not None or (problem.max_depth is not None and problem.max_depth <= SHALLOW):
+    depth = problem.max_depth
+    if problem.given_bits is not None or depth is None or not SHALLOW < depth <= DEEPEST:
         return False
     return can_take(problem) is None and len(problem.tests) > 2 * len(columns_of(problem))
 
@@ -53,7 +55,7 @@ def search_again(company: Companion) -> bool:
     solver.share, solver.news = share, heard
     company.interrupts.append(solver.interrupt)
     settings = search_settings(problem, objective, limits, "numeric")
-    settings["options"] |= {"seed": limits.seed + 1, "climb": 0}
+    settings["options"] |= {"seed": limits.seed ^ 1, "climb": 0}
     start = company.tree or company.heard
     if problem.rows * len(columns_of(problem)) <= FEW_CELLS:
         settings["options"]["first"] = FIRST_EFFORT
@@ -69,4 +71,4 @@ def search_again(company: Companion) -> bool:
         return False
     if len(found.test):
         company.offer(tree_of(found, problem))
-    return found.status == "optimal"
+    return found.status == "optimal" and len(problem.goals) == 1

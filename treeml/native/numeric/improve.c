@@ -59,7 +59,7 @@ struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) 
                                       .effort = first_effort,
                                       .share = 1,
                                       .trust = first_trust,
-                                      .random = (uint64_t) (solver->options.seed + 1) * UINT64_C (0x9e3779b97f4a7c15),
+                                      .random = ((uint64_t) solver->options.seed + 1) * UINT64_C (0x9e3779b97f4a7c15),
                                       .table = {.arena = &solver->arena}};
   return state;
 }
