@@ -18,6 +18,7 @@ def test_the_optimum_stays(seed: int) -> None:
         case = deep_case(random)
         solver = case.solver()
         solver.set(climb=random.choice((0, 1, 256)), greedy=random.choice((0, 1)), deepen=random.choice((0, 200)))
+        solver.set(first=random.choice((0, 1, 100)), seed=random.choice((0, 1, 2**63 - 1)))
         assert_best(case, solver, solver.solve())
 
 
@@ -80,3 +81,22 @@ def test_the_same_data_give_the_same_tree() -> None:
         solver.set(depth=4)
         found.append(solver.solve())
     assert found[0].tree == found[1].tree
+
+
+def test_another_seed_replaces_other_parts() -> None:
+    """Both end with the same value; how many replacements were better differs."""
+    seen = set()
+    for seed in range(6):
+        solver = checkers(150, "labels")
+        solver.set(depth=4, seed=seed)
+        seen.add((solver.solve().value, solver.statistics()["replacements"]))
+    assert len({value for value, _ in seen}) == 1
+    assert len(seen) > 1
+
+
+def test_the_first_split_comes_before_replaced_parts() -> None:
+    solver = checkers(150, "labels")
+    solver.set(depth=4, climb=0, first=2**30)
+    found = solver.solve()
+    assert found.status == "optimal"
+    assert solver.statistics()["replacements"] == 0

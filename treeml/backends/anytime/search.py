@@ -101,6 +101,16 @@ class Anytime:
                 found.append((LocalKernel(coarse[0], self.seed, self.kernel.pressed), coarse[1]))
         return found or [(self.kernel, None)]
 
+    def begin(self, deadline: Deadline) -> None:
+        """Offers greedy trees: one at once, then those that look ahead."""
+        self.deadline = deadline
+        first = self.first()
+        if first is None:
+            return
+        self.keep(first)
+        if self.height > EXACT and not first.is_best and not self.ended:
+            self.looking(np.arange(self.problem.rows))
+
     def run(self, deadline: Deadline, most: int | None = None, most_idle: int | None = None) -> None:
         """Searches until the time is up, the caller has enough, nothing is left to try, or after `most` starts.
 

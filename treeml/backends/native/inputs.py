@@ -187,7 +187,7 @@ def search_settings(problem: Problem, objective: NativeObjective, limits: Limits
         chosen["kernel"] = chosen.pop("instructions")
     if limits.is_over is not None:
         chosen["poll_milliseconds"] = SECOND_THREAD_POLL
-    settings["options"] = {"seed": limits.seed, **chosen} if kernel == "binary" else chosen
+    settings["options"] = {"seed": limits.seed, **chosen} if kernel in ("binary", "numeric") else chosen
     return settings
 
 

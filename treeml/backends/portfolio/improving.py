@@ -20,7 +20,7 @@ from treeml.backends.improve.backend import ImproveBackend
 from treeml.backends.improve.rounds import ImproveSettings, improve
 from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
-from treeml.backends.portfolio import simpler
+from treeml.backends.portfolio import second_search, simpler
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.backends.run import run
@@ -43,6 +43,11 @@ def improve_while(company: Companion) -> None:
     if local_kernel.takes(problem):
         search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
         company.interrupts.append(search.interrupt)
+        if second_search.takes(problem):
+            if search.kernel.kernel == "numeric":
+                search.begin(limits.deadline)
+            if company.is_over() or second_search.search_again(company):
+                return
         search.run(limits.deadline)
     elif offers_smaller_trees(company):
         return

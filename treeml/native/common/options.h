@@ -60,6 +60,8 @@
   NUMBERS (lazy, 0, 1, 1, "sweep only the columns, and count only the classes, that may make the best stump") \
   NUMBERS (greedy, 0, 1, 1, "begin with a greedy tree") \
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
+  NUMBERS (first, 0, 1 << 30, 0, \
+           "deep trees: effort for the split of the first tree before parts are replaced, in millions of rows swept") \
   NUMBERS (improve, 0, 1, 1, "deep trees: replace parts of the best tree between the parts of the search") \
   TESTS (neighbours, 0, 1 << 30, 128, \
          "sub-problems after which rows that one test tells apart are looked for, to raise bounds; 0: never") \
@@ -71,7 +73,7 @@
   NUMBERS_RANGE (kernel, 0, 5, 0, "0 best for this processor, 1 portable, 2 AVX2, 3 AVX-512, 5 NEON") \
   NUMBERS (cell, 0, 64, 0, "bits of a cell: 0 as few as the data allow, or 16, 32, 64") \
   EVERY (poll_milliseconds, 1, 1000, 20, "time between two calls of the progress function") \
-  TESTS (seed, 0, UNLIMITED, 0, "seed of the random keys that identify row sets") \
+  TESTS_NUMBERS (seed, 0, UNLIMITED, 0, "seed of random numbers: keys of row sets, or which parts are replaced") \
   EVERY (fail_allocation, 0, UNLIMITED, 0, "the number of the allocation that fails, for tests; 0 for none")
 
 struct options {

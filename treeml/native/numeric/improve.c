@@ -53,13 +53,14 @@ int numeric_improvement_fits (const treeml_numeric *solver) {
 struct numeric_improvement *numeric_improvement_create (treeml_numeric *solver) {
   struct numeric_improvement *state = arena_allocate (&solver->arena, 1, sizeof *state);
   if (state)
-    *state = (struct numeric_improvement) {.value = NUMERIC_NONE,
-                                           .seen = NUMERIC_NONE,
-                                           .effort = first_effort,
-                                           .share = 1,
-                                           .trust = first_trust,
-                                           .random = 1,
-                                           .table = {.arena = &solver->arena}};
+    *state =
+        (struct numeric_improvement) {.value = NUMERIC_NONE,
+                                      .seen = NUMERIC_NONE,
+                                      .effort = first_effort,
+                                      .share = 1,
+                                      .trust = first_trust,
+                                      .random = ((uint64_t) solver->options.seed + 1) * UINT64_C (0x9e3779b97f4a7c15),
+                                      .table = {.arena = &solver->arena}};
   return state;
 }
 
@@ -431,6 +432,7 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
   struct numeric_improvement *state = worker->improvement;
   while (!numeric_stopping (solver) && atomic_load (&solver->best_value) > solver->options.leaf_price) {
     int64_t node = 0, splits = upper_splits (&state->tree, 0, solver->depth, -1, &node);
+    numeric_take_proposal (worker);
     const int stale = ++state->stale > stale_moves * splits;
     if (stale && !restart (worker))
       return;
@@ -447,7 +449,7 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
 /* Whether parts of trees can be replaced now. */
 static int is_ready (struct numeric_worker *worker) {
   treeml_numeric *solver = worker->solver;
-  if (numeric_stopping (solver) || !numeric_improvement_fits (solver) || !solver->best.nodes)
+  if (worker->first || numeric_stopping (solver) || !numeric_improvement_fits (solver) || !solver->best.nodes)
     return 0;
   if (!worker->improvement && !(worker->improvement = numeric_improvement_create (solver)))
     numeric_stop_search (solver, TREEML_MEMORY);
@@ -486,8 +488,8 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
   if (!is_ready (worker))
     return;
   struct numeric_improvement *state = worker->improvement;
-  const int64_t before = atomic_load (&solver->best_value);
-  if (before < state->seen && !restart (worker))
+  const int64_t before = worker->statistics.replacements;
+  if (atomic_load (&solver->best_value) < state->seen && !restart (worker))
     return;
   worker->allowance = state->effort / state->share + 1;
   state->effort *= state->effort < most_effort ? 2 : 1;
@@ -498,7 +500,7 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
   numeric_resume (solver);
   numeric_poll (worker); /* what follows has its whole effort before it */
   state->seen = atomic_load (&solver->best_value);
-  if (state->seen < before)
+  if (worker->statistics.replacements > before) /* trees of others are no success */
     state->share = 1;
   else if (state->share < least_share)
     state->share *= 2;

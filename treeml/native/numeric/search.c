@@ -325,21 +325,39 @@ static void climb (struct numeric_node *node, struct numeric_worker *worker) {
   numeric_tree_release (&solver->arena, &tree);
 }
 
-/* Raises the bound and looks for better trees elsewhere: the first time only what is easy, then more and more. */
+/* The next cut is the split of the best tree, unless it is solved. A pause ends the search of a cut, and without this
+   the first one would not be tried again with more effort. */
+static void begin_with_best (struct numeric_node *node) {
+  const struct numeric_tree *best = &node->solver->best;
+  if (best->nodes && best->column[0] >= 0) {
+    node->first_column = best->column[0];
+    node->first_cut = best->cut[0];
+  }
+}
+
+/* Raises the bound and looks for better trees elsewhere: the first time only what is easy, then more and more. If the
+   bound is left alone, the search has as much effort as the replacement of parts. */
 static void pause (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   int64_t *effort = &worker->climb.effort;
+  const int64_t polls = worker->polls;
   numeric_improve (worker, node->set);
   node->upper = least (node->upper, atomic_load (&solver->best_value));
+  if (!solver->options.climb)
+    *effort = greatest (*effort, (worker->polls - polls) / 2);
   climb (node, worker);
   *effort = least (greatest (2 * *effort, solver->options.climb), INT64_MAX / 4);
   worker->allowance = worker->climb.relaxing ? *effort / search_share + 1 : *effort;
+  begin_with_best (node);
 }
 
 static void work (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_side side[2] = {0};
-  if (node->pauses)
+  if (node->pauses && worker->first) {
+    worker->allowance = worker->first;
+    worker->first = 0;
+  } else if (node->pauses)
     pause (node, worker);
   uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
   void *room = arena_allocate (&solver->arena, (size_t) node->set->rows + 128, (size_t) solver->kernel->cell);
@@ -503,10 +521,8 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
       .all_leaves = leaves,
       .first_column = -1};
   tree->nodes = 0;
-  if (root && solver->best.nodes && solver->best.column[0] >= 0) {
-    node.first_column = solver->best.column[0];
-    node.first_cut = solver->best.cut[0];
-  }
+  if (root)
+    begin_with_best (&node);
   const struct numeric_stump leaf = numeric_best_stump (worker, set, NULL, 0, 1, -1, NULL);
   node.lowest = leaf.value < NUMERIC_NONE ? leaf.value : solver->options.leaf_price;
   if (leaf.value < node.upper) {

@@ -249,6 +249,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
                      : NULL;
   worker->slack = solver->options.slack;
   worker->spare = NUMERIC_NONE;
+  worker->first = solver->options.first;
   worker->climb = (struct numeric_climb) {.effort = solver->options.climb / 16 + 1};
   worker->quantile.up = solver->up;
   worker->quantile.down = solver->down;
@@ -478,7 +479,7 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
     const int follows = solver->depth > 2 && !is_brief (solver, set);
     if (follows && tree.nodes && !numeric_stopping (solver))
       try_greedy (worker, set, &tree, 0, &better);
-    if (follows && solver->options.deepen && !numeric_stopping (solver))
+    if (follows && solver->options.deepen && !worker->first && !numeric_stopping (solver))
       try_ahead (worker, set, &better);
     if (solver->options.deepen)
       deepen (worker, set);

@@ -315,6 +315,7 @@ struct numeric_worker {
   int64_t until_clock, polls;
   int64_t allowance; /* number of polls after which a search pauses, or 0 */
   int64_t slack;     /* as the option */
+  int64_t first;     /* as the option, until the search of all splits begins: no parts are replaced before */
   int64_t spare;     /* numeric_greedy gives up if its trees of depth two cost this much; NUMERIC_NONE: never */
   int climbing;      /* whether it looks for a tree below a target that is probably too low, see climb.h */
   struct numeric_child *child;
