@@ -8,6 +8,7 @@
    local search, Lourenco, Martin and Stuetzle 2003). */
 #include "numeric/improve.h"
 #include "numeric/box_table.h"
+#include "numeric/climb.h"
 
 enum {
   exact = 2,          /* levels at the bottom that are always solved */
@@ -489,7 +490,8 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
   const int64_t before = atomic_load (&solver->best_value);
   if (before < state->seen && !restart (worker))
     return;
-  worker->allowance = state->effort / state->share + 1;
+  const int64_t effort = state->effort / state->share, most = numeric_climb_turn (&worker->climb);
+  worker->allowance = (effort < most ? effort : most) + 1;
   state->effort *= state->effort < most_effort ? 2 : 1;
   state->polls -= worker->polls;
   descend (worker, all);
