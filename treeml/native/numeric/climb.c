@@ -54,8 +54,12 @@ static struct numeric_set *hard_rows (struct numeric_worker *worker, const struc
   if (!climb->hard || target > upper / 4 * 3)
     return NULL;
   if (!climb->sought) {
+    const int64_t left = worker->allowance;
+    worker->allowance = 0; /* half of the search for them would be of no use */
     climb->hard_rows = numeric_hard_create (worker, set);
-    climb->sought = !numeric_stopping (worker->solver);
+    worker->allowance = left;
+    climb->sought = 1;
+    worker->statistics.hard_rows = climb->hard_rows ? climb->hard_rows->rows : 0;
     climb->tries = 0;
   }
   return climb->hard_rows;

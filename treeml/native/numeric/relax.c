@@ -234,9 +234,11 @@ static int reach_by_core (struct relaxed *node) {
   for (int64_t i = 0; i < node->core.rows; i++)
     key = box_key_add (key, node->known->row[node->core.row[i]]);
   const int reached = low >= node->target || relax_core (node, key, low, node->target, 1) >= node->target;
-  if (reached && !numeric_stopping (worker->solver))
-    numeric_core_close (worker->solver, &node->core);
-  return reached;
+  if (!reached || numeric_stopping (worker->solver))
+    return 0;
+  numeric_core_close (worker->solver, &node->core);
+  worker->statistics.cores++;
+  return 1;
 }
 
 /* Raises the bound of a side of a cut to the target, or to its optimum. Returns whether it reaches the target. */
