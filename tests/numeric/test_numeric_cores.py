@@ -1,4 +1,4 @@
-"""Bounds by some of the rows (cores that close many columns, hard rows, counted classes) are never above the optimum."""
+"""Bounds by some of the rows, by cores, hard rows and counted classes, are never above the optimum."""
 
 from __future__ import annotations
 
