@@ -12,7 +12,7 @@
 enum {
   first_share = 512, /* the first target is the best value divided by this */
   most_tries = 2,    /* how often a target is tried before a lower one is */
-  first_polls = 1024 /* that everything else has before relaxed splits have half of them */
+  first_polls = 2048 /* that everything else has before relaxed splits have half of them */
 };
 
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
