@@ -6,11 +6,13 @@
    free, cover a column. If the search fails, the target is a bound, and the next one is higher. If it finds a tree,
    that tree is optimal. So the bound converges to the optimum. */
 #include "numeric/climb.h"
+#include "numeric/hard.h"
 #include "numeric/relax.h"
 
 enum {
   first_share = 512, /* the first target is the best value divided by this */
-  most_tries = 2     /* how often a target is tried before a lower one is */
+  most_tries = 2,    /* how often a target is tried before a lower one is */
+  first_polls = 2048 /* that everything else has before relaxed splits have half of them */
 };
 
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
@@ -46,10 +48,47 @@ static int relaxes (struct numeric_worker *worker, int64_t depth, int64_t leaves
   return !!worker->relaxation;
 }
 
+/* The rows that are hard to predict, if a target was too hard for all rows and is low enough for these. */
+static struct numeric_set *hard_rows (struct numeric_worker *worker, const struct numeric_set *set, int64_t target,
+                                      int64_t upper, struct numeric_climb *climb) {
+  if (!climb->hard || target > upper / 4 * 3)
+    return NULL;
+  if (!climb->sought) {
+    const int64_t left = worker->allowance;
+    worker->allowance = 0; /* half of the search for them would be of no use */
+    climb->hard_rows = numeric_hard_create (worker, set);
+    worker->allowance = left;
+    climb->sought = 1;
+    worker->statistics.hard_rows = climb->hard_rows ? climb->hard_rows->rows : 0;
+    climb->tries = 0;
+  }
+  return climb->hard_rows;
+}
+
+/* Raises the bound to a target by rows that are hard to predict, or to their optimum if that is lower. */
+static void relax_hard (struct numeric_worker *worker, struct numeric_set *rows, int64_t depth, int64_t target,
+                        struct numeric_climb *climb) {
+  const int64_t bound = numeric_relax (worker, worker->relaxation, rows, depth, target);
+  if (numeric_stopping (worker->solver)) {
+    mark_hard (climb, target, 1);
+    return;
+  }
+  raise_bound (worker, climb, bound);
+  if (bound < target) {
+    numeric_hard_destroy (worker->solver, climb->hard_rows);
+    climb->hard_rows = NULL;
+  }
+}
+
 /* Raises the bound to a target, or to the optimum if that is lower. Returns whether `tree` is optimal. What was learned
    for a target that is too hard stays known, so it is tried again. */
-static int relax (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t target,
+static int relax (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t target, int64_t upper,
                   struct numeric_climb *climb, struct numeric_tree *tree) {
+  struct numeric_set *hard = hard_rows (worker, set, target, upper, climb);
+  if (hard) {
+    relax_hard (worker, hard, depth, target, climb);
+    return 0;
+  }
   const int64_t bound = numeric_relax (worker, worker->relaxation, set, depth, target);
   if (numeric_stopping (worker->solver)) {
     mark_hard (climb, target, 1);
@@ -78,6 +117,19 @@ static int search (struct numeric_worker *worker, struct numeric_set *set, int64
   return found;
 }
 
+/* The polls for relaxed splits: after a while, when the first trees are known, as many as everything else had since. */
+static int64_t allowance (const struct numeric_worker *worker, const struct numeric_climb *climb) {
+  const int64_t others = worker->polls - climb->polls;
+  const int64_t due = others - first_polls - climb->polls;
+  return due > climb->effort ? due : climb->effort;
+}
+
+int64_t numeric_climb_turn (const struct numeric_climb *climb) {
+  if (!climb->relaxing)
+    return INT64_MAX / 4;
+  return climb->polls > first_polls ? climb->polls : first_polls;
+}
+
 int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves, int64_t upper,
                    struct numeric_climb *climb, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
@@ -90,14 +142,16 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
     return 0;
   worker->slack = 0;
   worker->climbing = 1;
-  worker->allowance = climb->relaxing ? climb->effort : climb->effort / 2 + 1;
+  worker->allowance = climb->relaxing ? allowance (worker, climb) : climb->effort / 2 + 1;
+  const int64_t polls = worker->polls;
   while (!decided && !numeric_stopping (solver)) {
     const int64_t target = next_target (climb, upper);
     const int found = relaxes (worker, depth, leaves, upper, climb)
-                          ? relax (worker, set, depth, target, climb, tree)
+                          ? relax (worker, set, depth, target, upper, climb, tree)
                           : search (worker, set, depth, leaves, target, climb, tree);
     decided = !numeric_stopping (solver) && (found || climb->bound >= upper);
   }
+  climb->polls += worker->polls - polls;
   worker->allowance = 0;
   worker->slack = solver->options.slack;
   worker->climbing = 0;

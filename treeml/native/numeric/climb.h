@@ -9,4 +9,7 @@
 int numeric_climb (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves, int64_t upper,
                    struct numeric_climb *, struct numeric_tree *tree);
 
+/* The most polls for anything else before it is the bound's turn again. */
+int64_t numeric_climb_turn (const struct numeric_climb *);
+
 #endif

@@ -8,6 +8,7 @@
    local search, Lourenco, Martin and Stuetzle 2003). */
 #include "numeric/improve.h"
 #include "numeric/box_table.h"
+#include "numeric/climb.h"
 
 enum {
   exact = 2,          /* levels at the bottom that are always solved */
@@ -491,7 +492,8 @@ void numeric_improve (struct numeric_worker *worker, struct numeric_set *all) {
   const int64_t before = worker->statistics.replacements;
   if (atomic_load (&solver->best_value) < state->seen && !restart (worker))
     return;
-  worker->allowance = state->effort / state->share + 1;
+  const int64_t effort = state->effort / state->share, most = numeric_climb_turn (&worker->climb);
+  worker->allowance = (effort < most ? effort : most) + 1;
   state->effort *= state->effort < most_effort ? 2 : 1;
   state->polls -= worker->polls;
   descend (worker, all);

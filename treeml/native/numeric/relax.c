@@ -1,10 +1,14 @@
 /* Lower bounds of deep trees by relaxed splits; see relax.h. */
 #include "numeric/relax.h"
 #include "numeric/box_table.h"
+#include "numeric/core.h"
 
 enum {
-  central = 6,         /* a cut leaves at least one in this many rows of its interval on either side, if one does */
-  weight_of_wrong = 15 /* how much more a row counts there that a single leaf predicts wrongly */
+  central = 6,          /* a cut leaves at least one in this many rows of its interval on either side, if one does */
+  weight_of_wrong = 15, /* how much more a row counts there that a single leaf predicts wrongly */
+  left_of_core = 70,    /* cores keep this percentage of the cost of a leaf */
+  least_core = 3,       /* trees of a smaller depth are bounded so fast that cores do not pay, */
+  columns_of_core = 9   /* and with fewer columns there are not enough cuts to close */
 };
 
 struct numeric_relaxation {
@@ -23,6 +27,9 @@ struct relaxed {
   int32_t label;        /* that a single leaf predicts */
   int64_t target;       /* falls to the value of a cut that cannot be raised further */
   int32_t column, code; /* of that cut; -1: a leaf */
+  int decides;          /* whether it is enough to know that the target is too high */
+  int too_high;         /* then: whether it is */
+  struct numeric_core core;
 };
 
 /* A cut of a column: every rank from `code` to before `end` makes the same one. */
@@ -157,12 +164,12 @@ static int32_t choose (const struct cuts *cuts, int32_t a, int32_t b) {
 
 static int64_t relax_box (struct relaxed *node);
 
-/* Bounds the side of a cut by trees up to depth two; such a search ends with the optimum, if that is below the target.
-   If deeper trees are allowed, their prices alone reach the target. */
-static void relax_pair (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t depth,
-                        int64_t target, struct box *box) {
+/* Bounds a side of a cut by trees up to depth two; such a search ends with the optimum, if that is below the target. If
+   deeper trees are allowed, their prices alone reach the target. */
+static void relax_pair (struct relaxed *node, int64_t depth, int64_t target, struct box *box) {
+  const struct numeric_filter *filter = node->core.filter;
   const struct numeric_part part = {
-      .set = node->set, .column = cuts->column, .cut = cuts->cut[cut].code, .side = side, .path = NULL};
+      .set = node->set, .column = filter->column, .cut = filter->cut, .side = filter->side};
   struct numeric_found found;
   box->bound = numeric_depth_two (node->worker, &part, depth, NUMERIC_ALL, target, 0, &found).bound;
   if (depth < node->depth)
@@ -170,17 +177,19 @@ static void relax_pair (struct relaxed *node, const struct cuts *cuts, int32_t c
   box->column = pair;
 }
 
-static void relax_deeper (struct relaxed *node, const struct cuts *cuts, int32_t cut, int side, int64_t target,
-                          struct box *box) {
+/* Bounds the core, or a whole side, by deeper trees. With `decides`, the bound of a box that does not reach the target
+ * is 0. */
+static void relax_deeper (struct relaxed *node, int64_t target, int decides, struct box *box) {
   treeml_numeric *solver = node->worker->solver;
   struct numeric_set set;
-  if (numeric_set_split (node->worker, node->set, cuts->column, cuts->cut[cut].code, side, &set)) {
+  if (numeric_set_filter (node->worker, node->set, node->core.filter, node->core.filters, &set)) {
     struct relaxed below = {.worker = node->worker,
                             .known = node->known,
                             .set = &set,
                             .key = box->key,
                             .depth = depth_below (node->known, node->depth),
-                            .target = target};
+                            .target = target,
+                            .decides = decides};
     box->bound = relax_box (&below);
     box->column = below.column;
     box->code = below.code;
@@ -189,30 +198,77 @@ static void relax_deeper (struct relaxed *node, const struct cuts *cuts, int32_t
   numeric_set_release (solver, &set);
 }
 
+/* Bounds the core, or the side of a cut that it is at first, and keeps what is found out. Returns its bound, or 0 if
+   the search is stopping. */
+static int64_t relax_core (struct relaxed *node, struct box_key key, int64_t low, int64_t target, int decides) {
+  const struct box *known = box_table_find (&node->known->table, key, (int32_t) node->depth);
+  low = greatest (low, known ? known->bound : 0);
+  if (low >= target || (known && known->final))
+    return low;
+  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = single};
+  const int64_t depth = numeric_useful_depth (node->worker->solver, node->depth, target);
+  if (depth <= 2)
+    relax_pair (node, depth, target, &box);
+  else
+    relax_deeper (node, target, decides, &box);
+  if (numeric_stopping (node->worker->solver))
+    return 0;
+  node->worker->statistics.boxes++;
+  box.final = box.bound < target && (depth <= 2 || !decides);
+  box.bound = greatest (low, box.bound);
+  box_table_keep (&node->known->table, &box);
+  return box.bound;
+}
+
+/* Whether a part of the rows on a side of a cut, which closes cuts of other columns, too, reaches the target. */
+static int reach_by_core (struct relaxed *node) {
+  struct numeric_worker *worker = node->worker;
+  if (worker->solver->columns < columns_of_core ||
+      numeric_useful_depth (worker->solver, node->depth, node->target) < least_core)
+    return 0;
+  numeric_core_narrow (worker, &node->core, node->set, left_of_core);
+  if (node->core.filters == 1)
+    return 0;
+  const int64_t low = numeric_core_classes (worker, &node->core, node->depth);
+  struct box_key key = {0};
+  for (int64_t i = 0; i < node->core.rows; i++)
+    key = box_key_add (key, node->known->row[node->core.row[i]]);
+  const int reached = low >= node->target || relax_core (node, key, low, node->target, 1) >= node->target;
+  if (!reached || numeric_stopping (worker->solver))
+    return 0;
+  numeric_core_close (worker->solver, &node->core);
+  worker->statistics.cores++;
+  return 1;
+}
+
 /* Raises the bound of a side of a cut to the target, or to its optimum. Returns whether it reaches the target. */
 static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int side, int64_t target) {
+  const struct cut *at = &cuts->cut[cut];
   int64_t *low = &cuts->cut[cut].low[side];
   if (*low >= target)
     return 1;
-  const struct box_key yes = cuts->cut[cut].key, key = side ? box_key_subtract (node->key, yes) : yes;
+  const struct numeric_filter filter = {cuts->column, at->code, side};
+  numeric_core_begin (node->worker, &node->core, node->set, &filter, at->position);
+  *low = greatest (*low, numeric_core_classes (node->worker, &node->core, node->depth));
+  if (*low >= target)
+    return 1;
+  const struct box_key key = side ? box_key_subtract (node->key, at->key) : at->key;
   const struct box *known = box_table_find (&node->known->table, key, (int32_t) node->depth);
   if (known) {
     *low = greatest (*low, known->bound);
     if (*low >= target || known->final)
       return *low >= target;
   }
-  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = single};
-  const int64_t depth = numeric_useful_depth (node->worker->solver, node->depth, target);
-  if (depth <= 2)
-    relax_pair (node, cuts, cut, side, depth, target, &box);
-  else
-    relax_deeper (node, cuts, cut, side, target, &box);
+  if (target == node->target && reach_by_core (node)) {
+    const struct box box = {.key = key, .bound = target, .depth = (int32_t) node->depth, .column = single};
+    box_table_keep (&node->known->table, &box);
+    *low = target;
+    return 1;
+  }
   if (numeric_stopping (node->worker->solver))
     return 0;
-  node->worker->statistics.boxes++;
-  box.final = box.bound < target;
-  *low = box.bound = greatest (*low, box.bound);
-  box_table_keep (&node->known->table, &box);
+  node->core.filters = 1; /* all rows of the side */
+  *low = greatest (*low, relax_core (node, key, *low, target, 0));
   return *low >= target;
 }
 
@@ -238,6 +294,7 @@ static void lower_target (struct relaxed *node, int64_t value, int32_t column, i
   node->target = value;
   node->column = column;
   node->code = code;
+  node->too_high = node->decides;
 }
 
 /* Raises the bounds of both sides of a cut, so that either closes the cuts beyond it, if there are any, or that the cut
@@ -257,7 +314,7 @@ static void raise_cut (struct relaxed *node, struct cuts *cuts, int32_t cut, con
 
 /* Raises the bounds of the cuts strictly between two, until all of them reach the target. */
 static void cover (struct relaxed *node, struct cuts *cuts, int32_t a, int32_t b) {
-  while (b - a > 1 && !numeric_stopping (node->worker->solver)) {
+  while (b - a > 1 && !node->too_high && !numeric_stopping (node->worker->solver)) {
     const int64_t price = node->known->price;
     const int64_t low[2] = {a < 0 ? price : cuts->cut[a].low[0], b < cuts->count ? cuts->cut[b].low[1] : price};
     if (low[0] + low[1] >= node->target)
@@ -265,11 +322,30 @@ static void cover (struct relaxed *node, struct cuts *cuts, int32_t a, int32_t b
     const int32_t cut = choose (cuts, a, b);
     learn (node, cuts, a, cut, b);
     raise_cut (node, cuts, cut, low, b - cut > 1, cut - a > 1);
-    if (numeric_stopping (node->worker->solver))
+    if (node->too_high || numeric_stopping (node->worker->solver))
       return;
     cover (node, cuts, cut, b);
     b = cut;
   }
+}
+
+/* Covers the open cuts of a column. */
+static void cover_column (struct relaxed *node, int32_t column) {
+  treeml_numeric *solver = node->worker->solver;
+  const struct numeric_span open = node->core.open[column];
+  struct cuts cuts;
+  if (open.low >= open.high)
+    return;
+  if (list_cuts (node, column, &cuts)) {
+    int32_t a = -1, b = cuts.count;
+    while (a + 1 < cuts.count && cuts.cut[a + 1].code < open.low)
+      a++;
+    while (b > 0 && cuts.cut[b - 1].code >= open.high)
+      b--;
+    cover (node, &cuts, a, b);
+  } else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  arena_release (&solver->arena, cuts.cut);
 }
 
 /* A bound of the set, as numeric_relax. */
@@ -280,20 +356,15 @@ static int64_t relax_box (struct relaxed *node) {
     return node->known->price;
   lower_target (node, leaf.value, single, 0);
   node->label = numeric_label (solver, node->worker->sums);
-  if (!node->target || !numeric_set_values (node->worker, node->set)) {
-    if (node->target)
-      numeric_stop_search (solver, TREEML_MEMORY);
+  if (!node->target || node->too_high)
     return 0;
-  }
-  for (int32_t f = 0; f < solver->columns && node->target > 0 && !numeric_stopping (solver); f++) {
-    struct cuts cuts;
-    if (list_cuts (node, f, &cuts))
-      cover (node, &cuts, -1, cuts.count);
-    else
-      numeric_stop_search (solver, TREEML_MEMORY);
-    arena_release (&solver->arena, cuts.cut);
-  }
-  return node->target;
+  if (numeric_set_values (node->worker, node->set) && numeric_core_create (solver, node->set, &node->core))
+    for (int32_t f = 0; f < solver->columns && node->target > 0 && !node->too_high && !numeric_stopping (solver); f++)
+      cover_column (node, f);
+  else
+    numeric_stop_search (solver, TREEML_MEMORY);
+  numeric_core_release (solver, &node->core);
+  return node->too_high ? 0 : node->target;
 }
 
 static struct box_key key_of_set (const struct numeric_relaxation *known, const struct numeric_set *set) {

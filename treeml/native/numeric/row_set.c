@@ -20,15 +20,24 @@ int numeric_set_root (treeml_numeric *solver, struct numeric_set *set) {
   return 1;
 }
 
-/* Selects rows of a set: those on a side of a cut, or every `step`-th row if `step` is positive. */
+/* Selects rows of a set: every `step`-th row if `step` is positive, those that are marked if there are marks, or those
+   that pass all filters. */
 struct some {
-  const int32_t *rank;
-  int64_t cut, step;
-  int side;
+  int64_t step;
+  const uint8_t *marked;
+  const struct numeric_filter *filter;
+  int filters;
 };
 
-static inline int is_some (const struct some *some, int32_t row) {
-  return some->step ? row % some->step == 0 : (some->rank[row] > some->cut) == some->side;
+static inline int is_some (const treeml_numeric *solver, const struct some *some, int32_t row) {
+  if (some->step)
+    return row % some->step == 0;
+  if (some->marked)
+    return some->marked[row];
+  for (int i = 0; i < some->filters; i++)
+    if ((solver->rank[some->filter[i].column][row] > some->filter[i].cut) != some->filter[i].side)
+      return 0;
+  return 1;
 }
 
 static int take (struct numeric_worker *worker, const struct numeric_set *from, const struct some *some,
@@ -39,7 +48,7 @@ static int take (struct numeric_worker *worker, const struct numeric_set *from, 
     return 0;
   int64_t rows = 0;
   for (int64_t i = 0; i < from->rows; i++)
-    rows += is_some (some, from->order[0][i]);
+    rows += is_some (solver, some, from->order[0][i]);
   set->rows = rows;
   if (numeric_spent (worker, from->rows))
     return 0;
@@ -50,7 +59,7 @@ static int take (struct numeric_worker *worker, const struct numeric_set *from, 
     for (int64_t i = 0, kept = 0; i < from->rows; i++) {
       const int32_t row = from->order[g][i];
       to[kept] = row;
-      kept += is_some (some, row);
+      kept += is_some (solver, some, row);
     }
     if (numeric_spent (worker, from->rows))
       return 0;
@@ -60,7 +69,19 @@ static int take (struct numeric_worker *worker, const struct numeric_set *from, 
 
 int numeric_set_split (struct numeric_worker *worker, const struct numeric_set *from, int column, int64_t cut, int side,
                        struct numeric_set *set) {
-  const struct some some = {.rank = worker->solver->rank[column], .cut = cut, .side = side};
+  const struct numeric_filter filter = {column, cut, side};
+  return numeric_set_filter (worker, from, &filter, 1, set);
+}
+
+int numeric_set_filter (struct numeric_worker *worker, const struct numeric_set *from,
+                        const struct numeric_filter *filter, int filters, struct numeric_set *set) {
+  const struct some some = {.filter = filter, .filters = filters};
+  return take (worker, from, &some, set);
+}
+
+int numeric_set_marked (struct numeric_worker *worker, const struct numeric_set *from, const uint8_t *marked,
+                        struct numeric_set *set) {
+  const struct some some = {.marked = marked};
   return take (worker, from, &some, set);
 }
 

@@ -1,6 +1,7 @@
 /* The public functions of numeric.h: creation, options, the course of a solve, and reading the answer. */
 #include "numeric/child.h"
 #include "numeric/climb.h"
+#include "numeric/hard.h"
 #include "numeric/improve.h"
 #include "numeric/relax.h"
 #include "simd/select.h"
@@ -261,6 +262,7 @@ int numeric_worker_create (struct numeric_worker *worker) {
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
   numeric_relaxation_destroy (worker->solver, worker->relaxation);
+  numeric_hard_destroy (worker->solver, worker->climb.hard_rows);
   numeric_improvement_destroy (worker->solver, worker->improvement);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);

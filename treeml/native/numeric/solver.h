@@ -176,12 +176,23 @@ void numeric_tree_release (struct arena *, struct numeric_tree *);
 int64_t numeric_tree_finish (treeml_numeric *, struct numeric_tree *);
 
 /* Sets. */
+struct numeric_filter { /* rows on one side of a cut */
+  int32_t column;
+  int64_t cut;
+  int side; /* 0: codes up to the cut; 1: larger codes */
+};
 int numeric_set_root (treeml_numeric *, struct numeric_set *);
 /* Returns 0 if out of memory, or if the search is stopping. */
 int numeric_set_split (struct numeric_worker *, const struct numeric_set *, int column, int64_t cut, int side,
                        struct numeric_set *);
 /* Takes every `step`-th row. */
 int numeric_set_sample (struct numeric_worker *, const struct numeric_set *, int64_t step, struct numeric_set *);
+/* Takes the rows that pass all filters. */
+int numeric_set_filter (struct numeric_worker *, const struct numeric_set *, const struct numeric_filter *, int filters,
+                        struct numeric_set *);
+/* Takes the rows whose mark, a 0 or a 1, is 1. */
+int numeric_set_marked (struct numeric_worker *, const struct numeric_set *, const uint8_t *marked,
+                        struct numeric_set *);
 void numeric_set_release (treeml_numeric *, struct numeric_set *);
 /* Codes of one column in the order of another: stored with the set if `keep`, else written to `room`. */
 const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
@@ -216,11 +227,6 @@ static inline void numeric_add (const treeml_numeric *solver, int64_t *sums, int
 }
 
 /* A leaf, or the best split into two leaves, of the rows that pass all filters. */
-struct numeric_filter {
-  int32_t column;
-  int64_t cut;
-  int side; /* 0: codes up to the cut; 1: larger codes */
-};
 struct numeric_stump {
   int64_t value;  /* including the price of leaves; NUMERIC_NONE if there is none */
   int32_t column; /* -1: a leaf */
@@ -297,12 +303,15 @@ void numeric_take_proposal (struct numeric_worker *);
 
 /* How far the lower bound has been raised, see climb.h. */
 struct numeric_climb {
-  int64_t effort; /* in polls, as numeric_worker.allowance */
-  int64_t bound;  /* no tree is better */
-  int64_t hard;   /* the last target that took too much effort, or 0 */
-  int tries;      /* how often it did */
-  int relaxing;   /* whether relaxed splits raise it */
-  int final;      /* whether they cannot raise it any further */
+  int64_t effort;                /* in polls, as numeric_worker.allowance */
+  int64_t polls;                 /* of all climbing so far */
+  int64_t bound;                 /* no tree is better */
+  int64_t hard;                  /* the last target that took too much effort, or 0 */
+  int tries;                     /* how often it did */
+  int relaxing;                  /* whether relaxed splits raise it */
+  int final;                     /* whether they cannot raise it any further */
+  struct numeric_set *hard_rows; /* that are hard to predict, see hard.h; or NULL */
+  int sought;                    /* whether such rows were looked for */
 };
 
 struct numeric_child;
