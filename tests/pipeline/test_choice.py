@@ -102,3 +102,15 @@ def test_too_little_memory_to_begin_is_no_failure(memory: str) -> None:
     asked = tml.Model().minimize(tml.errors).require(tml.depth <= 4)
     result = asked.solve(rows, random.integers(0, 2, 200), backend="native", memory=memory)
     assert (result.status, result.stop) == (tml.Status.UNKNOWN, tml.Stop.MEMORY)
+
+
+def test_goals_that_need_a_test_for_every_cut_are_cut_by_quantiles_if_these_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = np.random.default_rng(0)
+    rows, classes = random.random((600, 3)), random.integers(0, 2, 600)
+    monkeypatch.setattr("treeml.backends.native.backend._MOST_BITS", 100_000)
+    monkeypatch.setattr("treeml.problem.answers.MOST_ANSWERS", 100_000)
+    result = tml.parse("minimize log_loss require depth <= 2").solve(rows, classes)
+    assert result.status is tml.Status.OPTIMAL
+    assert any("cut by quantiles(16)" in note for note in result.notes)
