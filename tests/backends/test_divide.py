@@ -52,7 +52,7 @@ def quotient(random: Random, problem: Problem) -> Ratio:
     weight = np.array([random.choice((0, 1, 1, 2, 5)) for _ in range(rows)])[:, None]
     of_it = np.array([[random.randrange(classes) == 0] for _ in range(rows)])
     named = np.arange(classes)[None, :] == 0
-    shape = random.choice(("precision", "npv", "f1", "jaccard", "any"))
+    shape = random.choice(("precision", "npv", "f1", "jaccard", "any", "apart"))
     if shape == "precision":
         above, below = of_it & named, np.ones_like(of_it) & named
     elif shape == "npv":
@@ -60,6 +60,11 @@ def quotient(random: Random, problem: Problem) -> Ratio:
     elif shape == "any":
         below = np.array([[random.choice((0, 0, 1, 3)) for _ in range(classes)] for _ in range(rows)])
         above = np.array([[random.randint(-2, 3) for _ in range(classes)] for _ in range(rows)]) * (below > 0)
+    elif shape == "apart":  # some rows count above and not below, and no denominator is 0
+        below = np.array([[random.choice((0, 0, 1, 3)) for _ in range(classes)] for _ in range(rows)])
+        below[random.randrange(rows)] = random.choice((1, 2))
+        above = np.array([[random.randint(-2, 3) for _ in range(classes)] for _ in range(rows)])
+        weight = np.maximum(1, weight)
     else:
         times = 2 if shape == "f1" else 1
         above = times * (of_it & named)

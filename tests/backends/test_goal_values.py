@@ -89,3 +89,9 @@ def test_enough_is_enough(seed: int) -> None:
 def test_where_it_has_no_meaning_it_is_refused(rest: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
         tml.parse(f"predict label {rest} solve with native(upper = 3)").solve(frame(0).drop("amount"))
+
+
+def test_a_value_is_noted_as_it_was_written() -> None:
+    rows = frame(0).drop("amount")
+    spec = "predict label maximize accuracy require depth <= 1 solve with native"
+    assert "there is no tree better than upper = 0.9999" in tml.parse(f"{spec}(upper = 0.9999)").solve(rows).notes

@@ -130,6 +130,18 @@ def test_the_rule_of_one_standard_error_takes_a_smaller_tree() -> None:
     assert smaller > 0  # the standard error matters: without it, all trees would be those with the smallest loss
 
 
+def test_the_standard_error_is_that_of_a_mean_over_all_rows() -> None:
+    """One test is right for nine rows of ten, a leaf for half of them: about twenty standard errors lie in between."""
+    problem = noisy(200, 6, 0)
+    actual = problem.bits[4] ^ (np.arange(200) % 10 == 0)
+    cost = np.stack([actual, ~actual], axis=1).astype(np.int64)
+    clear = Problem(problem.features, problem.tests, problem.count, 2, minimize(Predicted(cost)), (), problem.bits)
+    for errors, is_leaf in ((1, False), (15, False), (25, True)):
+        tree = grown(clear, prune="validated", standard_errors=errors)
+        assert isinstance(tree, Leaf) == is_leaf
+        assert is_leaf or tree.test == 4
+
+
 def test_validated_pruning_of_numbers_and_of_other_goals() -> None:
     random = np.random.default_rng(4)
     problem = noisy(80, 6, 1)

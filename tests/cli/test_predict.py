@@ -62,6 +62,20 @@ def test_a_reason_tells_of_a_leaf_against_its_majority(tmp_path: Path) -> None:
     assert "are yes, against their majority no, for minimize mistake_cost" in lines
 
 
+def test_a_column_may_lack_every_value(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("color,size,y\nred,1,a\n,2,b\nblue,3,c\nred,4,a\n")
+    spec = "predict y column color : category, missing separate minimize errors require depth <= 2"
+    tree = tml.parse(spec).solve(rows).tree
+    assert tree is not None
+    tree.write(tmp_path / "tree.json")
+    new = tmp_path / "new.csv"
+    new.write_text("color,size\n,2\n,2\n")
+    result = run("predict", str(tmp_path / "tree.json"), str(new), "--only")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines() == ["predicted y", "b", "b"]
+
+
 def test_a_declared_column_may_lack_values_that_training_had(tmp_path: Path) -> None:
     rows = tmp_path / "rows.csv"
     rows.write_text("age,y\n20,a\n30,a\n40,b\n50,b\n")

@@ -43,7 +43,7 @@ def test_forests_on_many_cuts_are_those_on_few(monkeypatch: pytest.MonkeyPatch) 
 
 def test_ctrl_c_while_a_tree_is_grown_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(kernel: LocalKernel, *anything: object) -> None:
-        kernel.is_interrupted = True
+        kernel.pressed.set()
 
     monkeypatch.setattr(LocalKernel, "best", interrupted)
     dataset, request = prepare("minimize errors require depth <= 2", np.array([[0.0], [1.0]]), np.array([0, 1]))

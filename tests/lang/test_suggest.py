@@ -41,6 +41,8 @@ from treeml.lang.words import TYPES, UNITS, VERBS
         ("f1_micro", "accuracy"),
         ("explained_variance_score", "r2"),
         ("neg_brier_score", "brier"),
+        ("ibs", "brier"),
+        ("hamming", "error_rate"),
         ("neg_weather_score", None),
         ("_score", None),
         ("weather_forecast", None),

@@ -12,6 +12,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.diagnostic import SpecError
+from treeml.trees.export.registry import export
 from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
 
@@ -114,6 +115,49 @@ def test_without_censored_rows_the_score_is_a_mean_square() -> None:
     assert float(result.measures["brier"]) == pytest.approx(area / 3)
 
 
+def surviving(times: list[float], died: list[bool], moment: float, in_sight: bool = False) -> float:
+    """The share of Kaplan and Meier that is left after a moment: of the living, or of the rows in sight.
+
+    Of equal times, deaths come first: who died then cannot be lost from sight any more.
+    """
+    share = 1.0
+    rows = list(zip(times, died, strict=True))
+    for each in sorted({time for time in times if time <= moment}):
+        at_risk = sum(time >= each for time in times)
+        deaths = sum(time == each and dead for time, dead in rows)
+        losses = sum(time == each and not dead for time, dead in rows)
+        if in_sight and losses:
+            share *= 1 - losses / (at_risk - deaths)
+        elif not in_sight:
+            share *= 1 - deaths / at_risk
+    return share
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_score_divides_by_the_share_of_rows_in_sight(seed: int) -> None:
+    """Graf and others (1999): rows that died count 1 / G(their time), rows that are there 1 / G(the moment)."""
+    table = rows_of(seed, rows=25)
+    table["died"] = [died or row == 0 for row, died in enumerate(table["died"])]
+    result = tml.parse(TEXT.format(1) + "report brier").solve(table)
+    times, died = table["months"], table["died"]
+    reached = result.tree.apply(table).tolist()
+    moments = [each for each in sorted({t for t, d in zip(times, died, strict=True) if d}) if each < max(times)]
+    scores = []
+    for moment in moments:
+        score = 0.0
+        for row, leaf in enumerate(reached):
+            own = [other for other in range(25) if reached[other] == leaf]
+            alive = surviving([times[other] for other in own], [died[other] for other in own], moment)
+            if times[row] <= moment and died[row]:
+                score += alive**2 / surviving(times, died, times[row], in_sight=True)
+            elif times[row] > moment:
+                score += (1 - alive) ** 2 / surviving(times, died, moment, in_sight=True)
+        scores.append(score / 25)
+    steps = zip(pairwise(moments), pairwise(scores), strict=True)
+    area = sum((end - begin) * (one + other) / 2 for (begin, end), (one, other) in steps)
+    assert float(result.measures["brier"]) == pytest.approx(area / (moments[-1] - moments[0]))
+
+
 def test_the_tree_keeps_its_curves() -> None:
     table = rows_of(1, rows=30)
     tree = tml.parse(TEXT.format(1)).solve(table).tree
@@ -123,6 +167,12 @@ def test_the_tree_keeps_its_curves() -> None:
         assert shares == sorted(shares, reverse=True)
     assert draw_svg(tree).count("<path") == 2 + len(tree.leaves)
     assert "relative hazard = " in str(tree)
+
+
+def test_rules_name_the_hazard_and_not_the_time() -> None:
+    tree = tml.parse(TEXT.format(1)).solve(rows_of(1)).tree
+    assert tree is not None
+    assert all('THEN "relative hazard" = ' in line for line in str(export(tree, "rules")).splitlines())
 
 
 def test_folds_measure_unseen_rows() -> None:

@@ -125,6 +125,19 @@ def test_many_quantiles_share_one_search() -> None:
     assert max(opened) <= count(together[0], "nodes") < sum(opened)
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_every_quantile_of_one_search_is_the_best(seed: int) -> None:
+    """A side is searched as long as one of the levels needs it, whichever that is."""
+    random = np.random.default_rng(seed)
+    bits = (random.random((6, 30)) < 0.5).astype(np.uint8)
+    high = 20 * (random.random(30) < 0.1)
+    targets = (3 * bits[0] + 5 * (bits[1] & bits[2]) + random.integers(0, 4, 30) + high)[:, None].astype(np.int64)
+    levels = [Fraction(1, 20), Fraction(1, 2), Fraction(19, 20)]
+    together = Solver(bits, Targets(targets, "quantile", levels)).solve_levels(SearchLimits(depth=3))
+    alone = [Solver(bits, Targets(targets, "quantile", [level])).solve(depth=3) for level in levels]
+    assert [found.value for found in together] == [found.value for found in alone]
+
+
 def test_splits_without_support_are_never_opened() -> None:
     bits, labels = problem()
     solver = Solver(bits, Labels(labels, 2), Conditions(count=np.ones(ROWS, dtype=np.int64)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 
@@ -52,6 +53,28 @@ def test_equal_to_every_tree(part: int) -> None:
 def test_variants_are_equal(options: dict[str, int]) -> None:
     for seed in range(5000, 5120):
         check(random_case(Random(seed)), **options)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_of_neighbours_hold_in_deep_trees(seed: int) -> None:
+    """Sides of depth three begin with what is known about cuts nearby; too many rows for all trees."""
+    random, rows = Random(seed), 60
+    codes = [[random.randint(0, rows) for _ in range(rows)] for _ in range(3)]
+    actual = [(one > 30) ^ (other > 20) ^ (random.random() < 0.25) for one, other in zip(*codes[:2], strict=True)]
+    case = replace(
+        random_case(Random(1)),
+        **{"codes": codes, "count": [1] * rows, "goal": "labels", "classes": 2, "labels": list(map(int, actual))},
+        **{"weight": [random.choice((1, 1, 3)) for _ in range(rows)], "depth": 4, "support": 1, "leaves": 10**6},
+        **{"price": 0, "up": 1, "down": 1, "fees": (), "groups": (0, 1, 2)},
+    )
+    values = []
+    for options in ({"near": 0}, {"near": 1, "improve": 0, "climb": 0}, {}):
+        solver = case.solver()
+        solver.set(**options)
+        outcome = solver.solve()
+        assert outcome.status == "optimal"
+        values.append(outcome.value)
+    assert values[0] == values[1] == values[2]
 
 
 def test_deep_trees() -> None:

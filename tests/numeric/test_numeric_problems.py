@@ -8,6 +8,7 @@ from random import Random
 import numpy as np
 import pytest
 
+import treeml as tml
 from treeml.backends.contract import NO_LIMITS, Limits, Status
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coded_columns import columns_of
@@ -21,6 +22,8 @@ from treeml.problem.problem import Feature, Goal, Problem
 from treeml.problem.problem import Test as Asked
 from treeml.problem.terms import Depth, Loss
 from treeml.problem.tree import Leaf, Split
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
 from treeml.testing.problems import Sizes, bound, errors, from_columns, random_problem, single
 
 KINDS = ("Predicted", "Leaves", "Support", "Loss", "TestCost")
@@ -185,3 +188,37 @@ def test_columns_of_mixed_features() -> None:
     problem = ordered(0)
     # Two for the column with missing values, one for the other, one for each level and its missing rows, one binary.
     assert len(columns_of(problem)) == 2 + 1 + problem.features[2].tests + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kernel"),
+    [
+        ("minimize absolute_loss", "numeric"),
+        ("minimize quantile_loss(0.8)", "numeric"),
+        ("minimize squared_loss", "binary"),
+        ("column y : category minimize errors require leaves <= 3", "numeric"),
+        ("column y : category minimize errors", "binary"),
+        ("column y : category cost test x0 = 1 minimize errors + test_cost", "numeric"),
+    ],
+)
+def test_columns_with_few_cuts_go_to_the_kernel_that_counts_pairs_if_it_can(text: str, kernel: str) -> None:
+    random = np.random.default_rng(1)
+    rows = random.integers(0, 6, (60, 3))
+    target = rows[:, 0] // 2 + random.integers(0, 2, 60)
+    data = {f"x{place}": rows[:, place].tolist() for place in range(3)} | {"y": target.tolist()}
+    model = tml.parse(f"predict y {text} require depth <= 2")
+    dataset, request = prepare(model, data)
+    problem = lower(dataset, request).form(numeric=True).problem
+    assert choose_kernel(problem, {})[0] == kernel
+    kernels = (f"{model} solve with native(kernel = {each})" for each in ("binary", "numeric"))
+    assert [tml.parse(each).solve(data).objective for each in kernels] == [model.solve(data).objective] * 2
+
+
+def test_more_tests_than_pairs_are_counted_of_go_to_the_numeric_kernel() -> None:
+    random = np.random.default_rng(1)
+    ordered_columns = {f"x{place}": random.permutation(1000).tolist() for place in range(8)}
+    bits = {f"b{place}": random.integers(0, 2, 1000).tolist() for place in range(300)}
+    data = {**ordered_columns, **bits, "y": random.integers(0, 2, 1000).tolist()}
+    for columns, kernel in ((data, "numeric"), ({name: each for name, each in data.items() if name != "x7"}, "binary")):
+        dataset, request = prepare("predict y minimize errors require depth <= 2", columns)
+        assert choose_kernel(lower(dataset, request).form(numeric=True).problem, {})[0] == kernel

@@ -98,6 +98,7 @@ def test_rules_name_only_the_branch_that_is_taken(tmp_path: Path) -> None:
     assert tree is not None
     rules = export(tree, "rules")
     assert 'IF "color" in ["green"] THEN "y" = "b"  # 2 rows' in str(rules).splitlines()
+    assert 'IF "color" is missing THEN "y" = "c"  # 1 row' in str(rules).splitlines()
     file = tmp_path / "tree.json"
     file.write_text(json.dumps(tree.to_json()))
     shown = CliRunner().invoke(treeml, ["show", str(file)])

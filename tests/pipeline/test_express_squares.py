@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 import treeml as tml
 from treeml.lang.diagnostic import BackendError
-from treeml.native.bit_matrix import BitMatrixAnswer, BitMatrixSolver
+from treeml.native.bit_matrix import BitMatrixAnswer, least_squares
+from treeml.solving import express_squares
 from treeml.solving.express_result import ExpressResult
 from treeml.solving.options import RunOptions
 from treeml.solving.pipeline import prepare
@@ -129,13 +130,12 @@ def test_an_array_that_changes_is_read_again() -> None:
 @pytest.mark.parametrize("change", ["value", "bound"])
 def test_a_kernel_that_lies_is_caught(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = random_table(12)
-    solve = BitMatrixSolver.solve
 
-    def lie(self: BitMatrixSolver, depth: int, seconds: float) -> BitMatrixAnswer:
-        found = solve(self, depth, seconds)
+    def lie(*asked: Any) -> BitMatrixAnswer:
+        found = least_squares(*asked)
         return found._replace(**{change: getattr(found, change) + 3 * found.slack})
 
-    monkeypatch.setattr(BitMatrixSolver, "solve", lie)
+    monkeypatch.setattr(express_squares, "least_squares", lie)
     with pytest.raises(BackendError, match="B516"):
         model().solve(X, y)
 
@@ -143,8 +143,11 @@ def test_a_kernel_that_lies_is_caught(change: str, monkeypatch: pytest.MonkeyPat
 def test_a_tree_that_is_too_deep_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.array([[a, b, c] for a in (0, 1) for b in (0, 1) for c in (0, 1)], dtype=np.uint8)
     y = np.where(X[:, 0] == 1, 10.0 * X[:, 1], 7.0 * X[:, 2] + 20)
-    solve = BitMatrixSolver.solve
-    monkeypatch.setattr(BitMatrixSolver, "solve", lambda self, depth, seconds: solve(self, depth + 1, seconds))
+
+    def deeper(cells: Any, numbers: Any, depth: int, seconds: float) -> BitMatrixAnswer:
+        return least_squares(cells, numbers, depth + 1, seconds)
+
+    monkeypatch.setattr(express_squares, "least_squares", deeper)
     with pytest.raises(BackendError, match="depth <= 1"):
         model(1).solve(X, y)
 
@@ -153,3 +156,38 @@ def test_a_search_that_takes_too_long_goes_the_general_way(monkeypatch: pytest.M
     X, y = random_table(0)
     monkeypatch.setattr("treeml.solving.express_result.MOST_SECONDS", 0.0)
     assert type(model().solve(X, y)) is Result
+
+
+def test_the_same_question_on_both_sides_is_fine_if_their_means_differ() -> None:
+    X = np.array([[a, b] for a in (0, 1) for b in (0, 1)] * 5, dtype=np.uint8)
+    y = 10.0 * (X[:, 0] ^ X[:, 1]) + np.arange(20) // 4
+    ours, theirs = model(2).solve(X, y), general(model(2), X, y)
+    assert isinstance(ours, ExpressResult)
+    assert ours.tree == theirs.tree
+    assert ours.objective == theirs.objective
+
+
+@pytest.mark.parametrize("layout", range(8))
+def test_numbers_and_matrices_of_any_layout(layout: int) -> None:
+    random = np.random.default_rng(layout)
+    X, y = random.integers(0, 2, (90, 6)), random.integers(-9, 9, 90)
+    X[:, 3] = 1
+    wide = np.zeros((180, 12), dtype=np.uint8)
+    wide[::2, ::2] = X
+    double = np.repeat(y.astype(np.float64), 2)
+    data, target = [
+        (np.asfortranarray(X.astype(np.uint8)), y),
+        (wide[::2, ::2], double[::2]),
+        (X.astype(np.float32), y.astype(np.int8)),
+        (X.astype(bool)[::-1], double[::-2]),
+        (np.ascontiguousarray(X.T).T, y / 8),
+        (X.astype(np.int16), y.astype(np.float64).astype(">f8")),
+        (X, y * 2.0**20),
+        (X, y * 10**15),
+    ][layout]
+    for depth in (1, 2, 3):
+        ours, theirs = model(depth).solve(data, target), general(model(depth), data, target)
+        assert (ours.status, ours.objective, ours.bound) == (theirs.status, theirs.objective, theirs.bound)
+        assert ours.tree is not None
+        assert theirs.tree is not None
+        assert [leaf.rows for leaf in ours.tree.leaves] == [leaf.rows for leaf in theirs.tree.leaves]

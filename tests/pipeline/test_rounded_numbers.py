@@ -63,3 +63,16 @@ def _loss(rows: list[tuple[Fraction, Fraction]], goal: str) -> Fraction:
         mean = sum((number * weight for number, weight in rows), Fraction(0)) / total
         return sum((weight * (number - mean) ** 2 for number, weight in rows), Fraction(0))
     return min(sum((w * abs(number - guess) for number, w in rows), Fraction(0)) for guess, _ in rows)
+
+
+def test_the_report_says_that_the_value_is_that_of_rounded_numbers() -> None:
+    random = np.random.default_rng(0)
+    rows, numbers = random.random((50, 2)), random.random(50) * 1e6
+    model = tml.parse("predict y minimize mse require depth <= 1")
+    rounded = model.solve(rows, numbers)
+    assert "rounded" in rounded.notes[0]
+    (said,) = [line for line in str(rounded).splitlines() if line.startswith("verified")]
+    assert "exactly" not in said
+    assert f"rounded numbers, within {rounded.tolerance:.2g} (relative)" in said
+    exact = model.solve(rows, numbers.round(3))
+    assert "recomputed exactly from the rows" in str(exact)

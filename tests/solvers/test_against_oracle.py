@@ -12,6 +12,8 @@ import treeml as tml
 from treeml.backends.contract import Answer, Deadline, Limits, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.registry import get
+from treeml.backends.solvers.encodings.cover import cover_search
+from treeml.backends.task import greedy_start
 from treeml.lang.diagnostic import RefusedError
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
@@ -69,6 +71,15 @@ def agree(answer: Answer, known: Answer, problem: Problem) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_classes(way: str) -> None:
     assert sum(check(way, seed) for seed in range(25)) >= 15
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_solvers_own_trees(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without greedy trees to begin with, the tree of the answer is read from a solution of the solver."""
+    monkeypatch.setattr(greedy_start, "first_trees", lambda *_: ())
+    monkeypatch.setattr(cover_search, "first_trees", lambda *_: ())
+    for seed in range(30, 42):
+        check(way, seed, numeric=seed % 2 == 0)
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -9,7 +9,12 @@ import polars as pl
 import pytest
 
 import treeml as tml
+from treeml.backends.contract import NO_LIMITS
+from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.solvers.encodings.mip.binoct import BinoctProgram, build_binoct, threshold_columns
+from treeml.backends.solvers.engines import highs
+from treeml.backends.solvers.engines.outcome import SolverEnd
+from treeml.backends.solvers.engines.running import RunLimits
 from treeml.backends.task.node_questions import read_questions
 from treeml.backends.task.read_problem import read_problem
 from treeml.data.bind import bind
@@ -17,7 +22,9 @@ from treeml.data.read import load
 from treeml.lang.check import check_source
 from treeml.lang.source import Source
 from treeml.measures.lower_dataset import lower
+from treeml.problem.evaluate import evaluate_goals
 from treeml.problem.problem import Problem
+from treeml.problem.tree import Split
 
 
 def problem_of(values: int, depth: int = 1) -> Problem:
@@ -61,3 +68,37 @@ def test_the_solver_finds_the_threshold(depth: int) -> None:
     published = model.solve(x, y, backend="mip", options={"formulation": "binoct", "presolve": False})
     assert published.status is tml.Status.OPTIMAL
     assert published.objective == model.solve(x, y, backend="native").objective
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_program_alone_holds_the_best_tree(seed: int) -> None:
+    """Without the trees that other searches find beside the solver, so that the solution itself is read."""
+    generator = np.random.default_rng(seed)
+    columns = {f"x{number}": generator.integers(0, 9, 14).tolist() for number in range(2)}
+    problem = problem_from({**columns, "y": generator.choice(["a", "b", "c"], 14).tolist()}, 1 + seed % 2)
+    model = build_binoct(problem, read_problem(problem), read_questions(problem, binary=True))
+    outcome = highs.solve_program(model.draft.program(), RunLimits(NO_LIMITS.deadline))
+    assert outcome.end is SolverEnd.OPTIMAL
+    assert outcome.values is not None
+    best = OracleBackend().solve(problem).objective
+    assert evaluate_goals(problem, model.decode(outcome.values)) == best
+    assert best > (0,)
+
+
+def test_every_threshold_has_its_own_bits() -> None:
+    problem = problem_of(12)
+    questions = read_questions(problem, binary=True)
+    model = build_binoct(problem, read_problem(problem), questions)
+    assert isinstance(model, BinoctProgram)
+    (column,) = model.columns
+    found = []
+    for number in range(2 ** len(model.bits[0])):
+        values = np.zeros(model.draft.program().columns, dtype=np.int64)
+        values[model.chosen[0]] = 1
+        for place, bit in enumerate(model.bits[0]):
+            values[bit] = number >> (len(model.bits[0]) - 1 - place) & 1
+        tree = model.decode(values)
+        assert isinstance(tree, Split)
+        found.append(column.tests.index(tree.test))
+    assert found == sorted(found)
+    assert set(found) == set(range(11))

@@ -6,13 +6,14 @@ no back-end, and importing a back-end does not import its solver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from typing import Any, TypeGuard
 
 from treeml.backends.contract import Backend
 from treeml.lang.diagnostic import BackendError, Diagnostic, RefusedError
+from treeml.lang.identity import Same
 from treeml.lang.plugins import BACKENDS, installed
 from treeml.lang.suggest import did_you_mean
 
@@ -59,9 +60,13 @@ def all() -> tuple[Backend, ...]:
     return tuple(backend for backend in loaded if not isinstance(backend, Diagnostic))
 
 
-def automatic() -> tuple[Backend, ...]:
-    """The back-ends that may be chosen for a problem that names none, in the order in which they are tried."""
-    return tuple(backend for backend in all() if backend.can.automatic)
+def automatic() -> Iterator[Backend]:
+    """The back-ends that may be chosen for a problem that names none, in the order in which they are tried.
+
+    Each is loaded when it is its turn: mostly the first one takes the problem.
+    """
+    loaded = (_load(name, entry) for name, entry in _sorted_entries())
+    return (backend for backend in loaded if not isinstance(backend, Diagnostic) and backend.can.automatic)
 
 
 def default_name() -> str:
@@ -86,17 +91,21 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _sorted_entries() -> tuple[tuple[str, EntryPoint], ...]:
-    return _in_order(tuple(_entries().items()))
+    return _in_order(Same(installed(GROUP)))
 
 
 @lru_cache(maxsize=4)
-def _in_order(entries: tuple[tuple[str, EntryPoint], ...]) -> tuple[tuple[str, EntryPoint], ...]:
-    return tuple(sorted(entries, key=lambda item: _rank(item[0])))
+def _in_order(others: Same[Mapping[str, EntryPoint]]) -> tuple[tuple[str, EntryPoint], ...]:
+    return tuple(sorted(_with_own(others.kept).items(), key=lambda item: _rank(item[0])))
 
 
 def _entries() -> dict[str, EntryPoint]:
+    return _with_own(installed(GROUP))
+
+
+def _with_own(others: Mapping[str, EntryPoint]) -> dict[str, EntryPoint]:
     """All entry points by name. A built-in name always wins: another package cannot replace `oracle`."""
-    return {**installed(GROUP), **_own()}
+    return {**others, **_own()}
 
 
 @lru_cache(maxsize=1)

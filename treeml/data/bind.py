@@ -160,8 +160,14 @@ def _roles_of_bits(spec: Same[Spec], names: tuple[str, ...], target: str | None,
     return None if mistakes or notes else roles
 
 
+@lru_cache(maxsize=32)
+def _named_and_asked(spec: Same[Spec]) -> tuple[tuple[Mention, ...], tuple[Use, ...]]:
+    """The columns and the measures of a spec, which is bound many times: fold by fold, limit by limit."""
+    return tuple(mentions(spec.kept)), tuple(uses(spec.kept))
+
+
 def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: list[str]) -> Roles:
-    named, asked = list(mentions(spec)), list(uses(spec))
+    named, asked = _named_and_asked(Same(spec))
     mistakes += spec_checks.absent_columns(named, table, spec)
     target = spec.target if spec.target is not None else table.target
     weight = spec.weight_column if spec.weight_column is not None else table.weight
@@ -175,7 +181,7 @@ def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: lis
     whole = [name for name in (target, spec.observed, weight, *clustered, *costs, *linear) if name is not None]
     matter = ("target", "weight", "group", "condition", "cluster", "cost")
     needed = dict.fromkeys((*features, *(each.column for each in named if each.role in matter), *whole))
-    return Roles(named, asked, target, weight, clustered, linear, features, tasks, whole, list(needed))
+    return Roles(list(named), list(asked), target, weight, clustered, linear, features, tasks, whole, list(needed))
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:

@@ -27,11 +27,9 @@ _MANY = 2**22  # rows: from here on, sums of hazards need more than 64 bits
 
 def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
     """Every row as one whole number. Before the first death, the hazard is 1 / (rows + 1), not 0."""
-    moments, place = np.unique(times, return_inverse=True)
-    place = place.reshape(-1)
-    died = np.bincount(place, weights=observed, minlength=len(moments)).astype(np.int64)
-    gone = np.bincount(place, minlength=len(moments))
-    at_risk = len(times) - np.concatenate(([0], np.cumsum(gone)[:-1]))
+    order, last = _moments(times)
+    died, at_risk = _between(observed[order], last), _left(last)
+    gone = at_risk - np.append(at_risk[1:], 0)
     if len(times) >= _MANY:
         died, at_risk = died.astype(object), at_risk.astype(object)
     # deaths / at_risk in units of 1 / UNITS**2, rounded down, as a high and a low part, whose sums fit in 64 bits. All
@@ -41,7 +39,9 @@ def hazards(times: NDArray[Any], observed: NDArray[np.bool_]) -> Whole:
     levels = whole + ((2 * rest > UNITS) | ((2 * rest == UNITS) & (whole % 2 == 1)))  # to the nearest, ties to even
     before = nearest(UNITS, len(times) + 1)
     levels = np.maximum(1, np.where(np.cumsum(died) > 0, levels, before)).astype(np.int64)
-    return levels[place] * 2 + observed.astype(np.int64)
+    rows = np.empty(len(times), dtype=np.int64)
+    rows[order] = levels.repeat(gone)
+    return rows * 2 + observed
 
 
 def survival_times(dataset: Dataset) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -85,7 +85,7 @@ Curve = tuple[tuple[float, float], ...]  # times, and the share that is left aft
 
 def surviving(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
     """The curve of Kaplan and Meier: the share that survives each moment at which rows died or were lost."""
-    return _product(times, observed, np.zeros(len(times), dtype=np.bool_))
+    return _product(times, observed, None)
 
 
 def not_lost(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
@@ -93,11 +93,32 @@ def not_lost(times: NDArray[Any], observed: NDArray[np.bool_]) -> Curve:
     return _product(times, ~observed, observed)
 
 
-def _product(times: NDArray[Any], leaves: NDArray[np.bool_], before: NDArray[np.bool_]) -> Curve:
+def _product(times: NDArray[Any], leaves: NDArray[np.bool_], before: NDArray[np.bool_] | None) -> Curve:
     """Moment by moment the product of the shares that stay; rows marked `before` are gone before the others leave."""
-    moments, place = np.unique(times, return_inverse=True)
-    place = place.reshape(-1)
-    going, gone, there = (np.bincount(place, weights=each, minlength=len(moments)) for each in (leaves, before, None))
-    left = len(times) - np.cumsum(there) + there - gone
-    shares = np.cumprod(1 - np.divide(going, left, out=np.zeros(len(moments)), where=going > 0))
-    return tuple(zip(moments.astype(np.float64).tolist(), shares.tolist(), strict=True))
+    order, last = _moments(times)
+    left = _left(last) if before is None else _left(last) - _between(before[order], last)
+    shares = (1 - _between(leaves[order], last) / np.maximum(left, 1)).cumprod()
+    return tuple(zip(times[order[last]].astype(np.float64).tolist(), shares.tolist(), strict=True))
+
+
+def _moments(times: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows in the order of their times, and the place of the last row of each moment in that order."""
+    order = times.argsort(kind="stable")
+    ordered = times[order]
+    is_last = np.ones(len(times), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_last[:-1])
+    return order, is_last.nonzero()[0]
+
+
+def _left(last: NDArray[np.intp]) -> NDArray[np.int64]:
+    """How many rows there are just before each moment."""
+    left = np.full(len(last), last[-1] + 1 if len(last) else 0, dtype=np.int64)
+    left[1:] -= last[:-1] + 1
+    return left
+
+
+def _between(marked: NDArray[np.bool_], last: NDArray[np.intp]) -> NDArray[np.int64]:
+    """How many rows are marked at each moment, given all rows in order."""
+    sums: NDArray[np.int64] = marked.cumsum()[last]
+    sums[1:] -= sums[:-1].copy()
+    return sums

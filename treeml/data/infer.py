@@ -165,6 +165,18 @@ def _first_wide(series: pl.Series) -> int:
     return 0
 
 
+def finite_numbers(name: str, values: NDArray[np.float64], declared: ColumnSpec) -> Column | None:
+    """The column of finite numbers, or of zeros and ones, that need no second look; None for all others."""
+    if declared.type not in ("", "number") or not len(values) or not np.isfinite(values).all():
+        return None
+    if not declared.type and values.min() >= 0 and values.max() <= 1:
+        ones = values == 1
+        if (ones | (values == 0)).all():
+            return Column(name, "binary", ones.astype(np.int32), (0.0, 1.0))
+    # Adding zero turns -0.0 into 0.0, so that equal numbers also look equal.
+    return Column(name, "number", values + 0.0, ())
+
+
 def _from_numbers(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes) -> Column:
     whole = series.fill_null(float("nan")) if series.null_count() else series
     values: NDArray[np.float64] = whole.to_numpy()
@@ -241,12 +253,17 @@ def _calendar_from_text(series: pl.Series, declared: ColumnSpec, findings: Infer
     if not declared.type and not fits.all():
         return None
     moments = {text: days_of(text) for text in known.unique()}
-    bad = next((text for text in known if moments[text] is None), None if fits.all() else known.filter(~fits)[0])
+    wrong = {text for text, value in moments.items() if value is None}
+    bad = next((text for text in known if text in wrong), None) if wrong else None
+    if bad is None and not fits.all():
+        bad = known.filter(~fits)[0]
     days = {text: value for text, value in moments.items() if value is not None}
     if bad is None:
         kind = declared.type or ("date" if all(value.denominator == 1 for value in days.values()) else "time")
-        numbers = [float("nan") if text is None else float(cut_number(days[text], kind)) for text in series]
-        return Column(series.name, kind, np.array(numbers), (), _mask(series))
+        texts = series.unique().drop_nulls()  # far fewer than rows, usually
+        codes = _filled(series.cast(pl.Enum(texts)).to_physical().cast(pl.Int64), -1)
+        numbers = np.array([*(float(cut_number(days[text], kind)) for text in texts), np.nan])
+        return Column(series.name, kind, numbers[codes], (), _mask(series))
     if not declared.type:
         return None
     row = series.to_list().index(bad)
@@ -289,7 +306,7 @@ def _from_text(series: pl.Series, declared: ColumnSpec, findings: InferenceNotes
             return _two_valued(series, declared, findings)
         return _coded(series, declared.type)
     present = len(series) - series.null_count()
-    different = clean.unique().drop_nulls()
+    different = (known if clean.equals(known, null_equal=True) else clean.unique()).drop_nulls()
     distinct = len(different)
     if distinct <= 2:
         words = {word.lower() for word in different}
@@ -371,14 +388,17 @@ def _two_valued(series: pl.Series, declared: ColumnSpec, findings: InferenceNote
 
 def _coded(series: pl.Series, kind: str) -> Column:
     """A column of codes into its sorted distinct values."""
-    levels = series.unique().drop_nulls().to_list()
-    levels = sorted(levels, key=_natural) if kind == "ordered" else _in_order(levels)
-    return _with_levels(series, kind, levels)
+    different = series.unique().drop_nulls()
+    if series.dtype == pl.String and kind != "ordered":
+        return _with_levels(series, kind, different.sort())  # in the order of Python's texts
+    levels = different.to_list()
+    return _with_levels(series, kind, sorted(levels, key=_natural) if kind == "ordered" else _in_order(levels))
 
 
-def _with_levels(series: pl.Series, kind: str, levels: list[Any]) -> Column:
+def _with_levels(series: pl.Series, kind: str, levels: list[Any] | pl.Series) -> Column:
     if series.dtype == pl.String:
         coded = series.cast(pl.Enum(levels)).to_physical().cast(pl.Int32).fill_null(-1)
+        levels = levels.to_list() if isinstance(levels, pl.Series) else levels
         if all(_WHOLE.fullmatch(level) and level != "-0" for level in levels) and kind != "text":
             # Whole numbers declared as a category: the labels are numbers, not text.
             numbers = [int(level) for level in levels]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from treeml.data.column_names import refuse_repeats
 from treeml.data.files import read_file
-from treeml.data.infer import EXACT, InferenceNotes, column_of_objects, infer, too_fine, unusable
+from treeml.data.infer import EXACT, InferenceNotes, column_of_objects, finite_numbers, infer, too_fine, unusable
 from treeml.data.limits import UNLIMITED, ReadingLimits
 from treeml.data.table import BitColumns, Column, Table, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
@@ -226,6 +226,8 @@ def _column(name: str, values: NDArray[Any], types: Mapping[str, ColumnSpec], fi
         if kind == "f" and values.dtype.itemsize > 8:
             return _from_long_floats(name, values, declared, findings)
         wide = values.astype(np.float64) if kind == "f" else values
+        if kind == "f" and (column := finite_numbers(name, wide, declared)) is not None:
+            return column
         return infer(pl.Series(name, np.ascontiguousarray(wide)), declared, findings)
     if kind == "M":  # in a list, timestamps in nanoseconds would be integers
         return infer(pl.Series(name, values.astype("datetime64[us]")), declared, findings)

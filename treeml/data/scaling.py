@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 Whole = NDArray[np.int64]
 EXACT = 2**53
 _FIRST = 64  # values that are looked at before all of them are
+_FEW = 4  # values whose digits are counted before any power of ten is tried
 _MANY = 10_000  # beyond this many floats, decimals in Python take too long
 _DIGITS = 300  # powers of ten up to this are floats
 _SOME = 100  # beyond this many, decimals are not tried if only a common divisor could make them fit
@@ -133,7 +134,7 @@ def shortest_decimals(values: NDArray[Any]) -> tuple[Whole, int] | None:
     if values.dtype.kind in "iub":
         return values.astype(np.int64), 0
     first = values[:_FIRST]
-    least = _decimals(float(values[0])) if len(values) and values.dtype == np.float64 else 0
+    least = max(map(_decimals, values[:_FEW].tolist()), default=0) if values.dtype == np.float64 else 0
     with np.errstate(over="ignore"):
         for digits in range(least, 16):
             power = 10.0**digits

@@ -424,7 +424,8 @@ def is_observed(column: Column) -> NDArray[np.bool_]:
 
 def _distinct(column: Column) -> list[Any]:
     if not column.is_number:
-        return [column.levels[code] for code in np.unique(column.values[column.values >= 0]).tolist()]
+        counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels)).tolist()
+        return [level for level, count in zip(column.levels, counts, strict=True) if count]
     values: list[Any] = np.unique(column.values).tolist()
     return values
 

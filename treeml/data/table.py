@@ -280,7 +280,10 @@ def plain_columns(table: Table) -> dict[str, list[Any]]:
                 for value, here in zip(column.values.tolist(), known.tolist(), strict=True)
             ]
             continue
-        values = column.values.tolist() if column.is_number else [column.levels[code] for code in column.values]
+        if column.is_number or not column.levels:  # no levels: every value is missing
+            values = column.values.tolist()
+        else:
+            values = [column.levels[code] for code in column.values]
         if column.missing is not None:
             values = [None if absent else value for value, absent in zip(values, column.missing.tolist(), strict=True)]
         columns[name] = values

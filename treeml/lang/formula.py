@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from inspect import Signature
 from numbers import Rational, Real
 from typing import Any, ClassVar, NoReturn
@@ -343,6 +344,12 @@ def _text(value: Any, what: str) -> str:
 
 def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
     """The exact number that Python prints: 0.05 is five hundredths, not the nearest binary fraction."""
+    if type(value) is int or type(value) is float:
+        return _usual_number(value, unit)
+    return _any_number(value, unit)
+
+
+def _any_number(value: Any, unit: str) -> Number | Negate | Binary:
     if isinstance(value, bool) or not (isinstance(value, Real) or hasattr(value, "as_integer_ratio")):
         raise TypeError(f"{value!r} is not a number")
     try:
@@ -362,6 +369,10 @@ def _number(value: Any, unit: str = "") -> Number | Negate | Binary:
     if len(digits) > MAXIMUM_DIGITS:
         raise ValueError(f"a number has at most {MAXIMUM_DIGITS} digits")
     return Number(exact, unit)
+
+
+# Models are built with the same few limits again and again. 1 and 1.0 are written alike, and so are 0.0 and -0.0.
+_usual_number = lru_cache(maxsize=256)(_any_number)
 
 
 def _plain_fraction(value: Rational) -> Fraction:

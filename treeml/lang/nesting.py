@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from treeml.lang.source import Span
 from treeml.lang.syntax import Argument
 
 MAXIMUM_DEPTH = 200
+# Fields of these types hold no nodes; types are texts here, because annotations are not evaluated.
+_PLAIN = ("str", "int", "bool", "Fraction", "Span | None", "tuple[Span, ...]", "tuple[str, ...]")
 
 
 def deepest(node: Any) -> tuple[int, Any]:
@@ -18,9 +21,22 @@ def deepest(node: Any) -> tuple[int, Any]:
         current, level = stack.pop()
         if level > depth:
             depth, lowest = level, current
-        for name in getattr(current, "__slots__", ()):
+        for name in _NAMES[type(current)]:
             value = getattr(current, name)
-            for child in value if isinstance(value, tuple) else (value,):
-                if hasattr(child, "__dataclass_fields__") and not isinstance(child, Span):
-                    stack.append((child, level if isinstance(child, Argument) else level + 1))
+            if value is None:
+                continue
+            for child in value if type(value) is tuple else (value,):
+                stack.append((child, level if type(child) is Argument else level + 1))
     return depth, lowest
+
+
+class _Names(dict[type, tuple[str, ...]]):
+    """The fields of each class of nodes that may hold nodes."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...]:
+        own = fields(kind) if is_dataclass(kind) and kind is not Span else ()
+        self[kind] = tuple(each.name for each in own if each.type not in _PLAIN)
+        return self[kind]
+
+
+_NAMES = _Names()

@@ -70,6 +70,8 @@ from treeml.lang.syntax import (
 from treeml.lang.trust import distrusted
 from treeml.lang.words import TYPES
 
+_HERE = Path()
+
 
 class Statements:
     """The statements of a specification, with the methods that add them.
@@ -87,7 +89,7 @@ class Statements:
         untrusted: bool = False,
     ) -> None:
         self.statements: list[Statement] = [node for node in statements if not isinstance(node, Version)]
-        self.folder = Path(folder)
+        self.folder = Path(folder) if folder else _HERE
         self.bindings: dict[str, Any] = dict(bindings or {})
         self.untrusted = untrusted or distrusted()  # written by somebody else: SECURITY.md says what that means
 

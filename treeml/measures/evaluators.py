@@ -305,7 +305,7 @@ def _gap(use: Use, dataset: Dataset, outcome: TreeOutcome, among: Mask) -> Fract
 
 def mistake_cost(use: Use, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     if dataset.row_cost is not None:
-        cost = np.take_along_axis(dataset.row_cost, outcome.predicted[:, None], axis=1)[:, 0]
+        cost = dataset.row_cost[np.arange(dataset.rows), outcome.predicted]
         return exact_sum(cost, dataset.weight) * dataset.weight_scale * dataset.row_cost_scale
     total = 0
     for actual, row in enumerate(confusion(dataset, outcome.predicted)):

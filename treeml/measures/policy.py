@@ -25,15 +25,11 @@ def is_policy(spec: Spec) -> bool:
 
 def policy_values(dataset: Dataset, predicted: NDArray[np.int32]) -> dict[str, Fraction]:
     """The gain per row of these predictions, and of every class for all rows. Unknown classes gain nothing."""
-    named = {"gain per row": predicted}
-    for number, label in enumerate(dataset.classes):
-        named[f"gain per row, all {label_text(label)}"] = np.full(dataset.rows, number, dtype=np.int32)
-    rows = exact_sum(dataset.weight) * dataset.weight_scale
-    return {name: _gain(dataset, each) / rows for name, each in named.items()} if rows else {}
-
-
-def _gain(dataset: Dataset, predicted: NDArray[np.int32]) -> Fraction:
     assert dataset.row_cost is not None
-    known = predicted >= 0
-    cost = np.take_along_axis(dataset.row_cost[known], predicted[known][:, None].astype(np.intp), axis=1)[:, 0]
-    return -exact_sum(cost, dataset.weight[known]) * dataset.weight_scale * dataset.row_cost_scale
+    (known,) = (predicted >= 0).nonzero()
+    named = {"gain per row": (dataset.row_cost[known, predicted[known]], dataset.weight[known])}
+    for number, label in enumerate(dataset.classes):
+        named[f"gain per row, all {label_text(label)}"] = (dataset.row_cost[:, number], dataset.weight)
+    rows = exact_sum(dataset.weight) * dataset.weight_scale
+    scale = -dataset.weight_scale * dataset.row_cost_scale
+    return {name: exact_sum(*each) * scale / rows for name, each in named.items()} if rows else {}

@@ -1,4 +1,4 @@
-"""A matrix of 0 and 1 and a number for every row -> the tree of least squares, in three calls of the C library.
+"""A matrix of 0 and 1 and a number for every row -> the tree of least squares, in one call of the C library.
 
 `Solver` does the same and much more, call by call. For a few hundred rows these calls take longer than the search, so
 this is the short way: bytes as they lie in memory go in, and plain lists come out.
@@ -6,30 +6,36 @@ this is the short way: bytes as they lie in memory go in, and plain lists come o
 
 from __future__ import annotations
 
-from ctypes import c_char_p, c_double, c_int, c_int64, c_void_p
+from collections.abc import Sequence
+from ctypes import Array, c_char, c_char_p, c_double, c_int, c_int64, c_void_p
 from functools import cache
-from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.border import BYTE_ARRAY, INT64_ARRAY
-from treeml.native.loader import STATISTIC, Signatures, declare, read_statistic_names
-from treeml.native.solver import PROGRESS
+from treeml.native.border import BYTE_ARRAY, FLOAT_ARRAY, INT64_ARRAY
+from treeml.native.loader import declare
+from treeml.native.solver import PROGRESS, statistic_names
 from treeml.system.interrupt import listening
 
 MOST_DEPTH = 10
 BRIEF_DEPTH, BRIEF_PAIRS = 3, 1_000_000  # up to these, a search takes milliseconds
-_HEAD, _NODE = 6, 4  # numbers of an answer before its nodes, and for each of them
+_HEAD, _NODE = 7, 5  # numbers of an answer before its nodes, and for each of them
 _OPTIMAL = 1
+_OUT_OF_MEMORY, _INTERNAL, _NOT_WHOLE = 2, 6, 100
 _NO_PROGRESS = PROGRESS()
+
+
+class NotWhole(ValueError):
+    """A number has a fraction."""
 
 
 class BitMatrixAnswer(NamedTuple):
     """The best tree. Node 0 is the root, and the column of a leaf is -1; rows with 1 in the column go to `yes`.
 
-    Value and bound are whole numbers of 1 / unit, off by up to `slack`.
+    Value and bound are whole numbers of 1 / unit, off by up to `slack`. All that follows the nodes was counted in the
+    matrix after the search, without its help.
     """
 
     is_optimal: bool
@@ -37,96 +43,92 @@ class BitMatrixAnswer(NamedTuple):
     bound: int
     slack: int
     unit: float
+    statistics: Sequence[float]  # in the order of `statistic_names`
     column: list[int]
     yes: list[int]
     no: list[int]
-    statistics: list[float]  # in the order of `statistic_names`
+    rows: list[int]  # that reach each leaf; 0 for other nodes
+    sums: list[int]  # of their numbers
+    squares: int  # the sum of all squared numbers
+    depth: int
+    has_needless: bool  # does a question have the same questions, and the same means, on both of its sides?
 
 
-class BitMatrixSolver:
-    """The tests and numbers of one problem; a leaf costs the squared distances of its rows from their mean."""
+def least_squares(
+    cells: NDArray[np.uint8], numbers: NDArray[np.int64] | NDArray[np.float64], depth: int, seconds: float
+) -> BitMatrixAnswer:
+    """The tree of at most this depth whose leaves cost the least squared distances of their rows from their mean.
 
-    __slots__ = ("_handle", "_library", "pairs")
-
-    def __init__(self, cells: NDArray[np.uint8], targets: NDArray[np.int64]) -> None:
-        """ValueError if a cell is neither 0 nor 1, or if a number is too large."""
-        self._library = _functions()
-        self._handle = self._library.create()
-        if not self._handle:
-            raise MemoryError("not enough memory for a solver")
-        rows, columns = cells.shape
-        if targets.shape != (rows,):
-            raise ValueError("there must be one number for every row")
-        if self._library.matrix(self._handle, cells, rows, columns, targets):
-            raise ValueError(self._library.message(self._handle).decode())
-        self.pairs = rows * columns**2  # of tests, in every row
-
-    def __del__(self) -> None:
-        handle = getattr(self, "_handle", None)
-        if handle:
-            self._library.destroy(handle)
-            self._handle = None
-
-    def solve(self, depth: int, seconds: float) -> BitMatrixAnswer:
-        """The best tree of at most this depth. Ctrl-C ends the search with the best tree so far, unless it is so brief
-        that nobody can press it in time."""
-        if not 0 <= depth <= MOST_DEPTH:
-            raise ValueError(f"a depth must be between 0 and {MOST_DEPTH}")
-        room = 2 ** (depth + 1) - 1
-        answer, numbers = (c_int64 * (_HEAD + _NODE * room))(), (c_double * (1 + _statistics()))()
-        call = (self._handle, depth, max(1, int(1e3 * seconds)), room, answer, numbers)
-        if depth <= BRIEF_DEPTH and self.pairs <= BRIEF_PAIRS:
-            code = self._library.best(*call)
-        else:
-            with listening() as interrupted:
-                relayed = PROGRESS(lambda *_: interrupted())
-                self._library.watch(self._handle, relayed, None)
-                code = self._library.best(*call)
-            self._library.watch(self._handle, _NO_PROGRESS, None)  # C must drop the function before Python frees it
-        if code:
-            raise MemoryError(self._library.message(self._handle).decode())
-        status, _, value, bound, slack, nodes = answer[:_HEAD]
-        parts = answer[_HEAD : _HEAD + _NODE * nodes]
-        unit, *statistics = numbers
-        return BitMatrixAnswer(
-            status == _OPTIMAL,
-            value,
-            bound,
-            slack,
-            unit,
-            parts[::_NODE],
-            parts[1::_NODE],
-            parts[2::_NODE],
-            statistics,
-        )
+    Ctrl-C ends the search with the best tree so far, unless it is so brief that nobody can press it in time. ValueError
+    if a cell is neither 0 nor 1 or a number is too large, NotWhole if one has a fraction.
+    """
+    rows, columns = cells.shape
+    if numbers.shape != (rows,):
+        raise ValueError("there must be one number for every row")
+    if not 0 <= depth <= MOST_DEPTH:
+        raise ValueError(f"a depth must be between 0 and {MOST_DEPTH}")
+    real, whole = (numbers, None) if numbers.dtype == np.float64 else (None, numbers)
+    sizes = (rows, columns, depth, max(1, int(1e3 * seconds)))
+    room = _room(depth)
+    if is_brief(rows, columns, depth):
+        code = _function()(cells, real, whole, *sizes, _NO_PROGRESS, *room)
+    else:
+        with listening() as interrupted:
+            relayed = PROGRESS(lambda *_: interrupted())
+            code = _function()(cells, real, whole, *sizes, relayed, *room)
+    if code:
+        raise _mistake(code, room[-1].value.decode())
+    return _answer(*room[:3])
 
 
-_SIGNATURES: Signatures = {
-    "create": (c_void_p, ()),
-    "destroy": (None, (c_void_p,)),
-    "message": (c_char_p, (c_void_p,)),
-    "matrix": (c_int, (c_void_p, BYTE_ARRAY, c_int64, c_int64, INT64_ARRAY)),
-    "watch": (c_int, (c_void_p, PROGRESS, c_void_p)),
-    "best": (c_int, (c_void_p, c_int64, c_int64, c_int64, c_void_p, c_void_p)),
-}
+def is_brief(rows: int, columns: int, depth: int) -> bool:
+    """Does a search take milliseconds?"""
+    return depth <= BRIEF_DEPTH and rows * columns**2 <= BRIEF_PAIRS  # pairs of tests, in every row
+
+
+def _room(depth: int) -> tuple[Any, Any, Any, Any]:
+    """Memory for the whole numbers of an answer, its real numbers, the statistics and a message."""
+    answer, statistics = _types(depth)
+    return answer(), (c_double * 2)(), statistics(), (c_char * 256)()
 
 
 @cache
-def statistic_names() -> tuple[str, ...]:
-    """The names of the statistics of a search."""
-    library = declare({"treeml_statistic": STATISTIC})
-    handle = _functions().create()
-    names = read_statistic_names(_statistics, library.treeml_statistic, handle)
-    _functions().destroy(handle)
-    return names
+def _types(depth: int) -> tuple[type[Array[c_int64]], type[Array[c_double]]]:
+    return c_int64 * (_HEAD + _NODE * (2 ** (depth + 1) - 1)), c_double * len(statistic_names())
+
+
+def _answer(answer: Any, reals: Any, statistics: Any) -> BitMatrixAnswer:
+    status, value, bound, slack, depth, needless, nodes = answer[:_HEAD]
+    parts = answer[_HEAD : _HEAD + _NODE * nodes]
+    unit, squares = reals
+    return BitMatrixAnswer(
+        status == _OPTIMAL,
+        value,
+        bound,
+        slack,
+        unit,
+        statistics,
+        parts[0::_NODE],
+        parts[1::_NODE],
+        parts[2::_NODE],
+        parts[3::_NODE],
+        parts[4::_NODE],
+        int(squares),
+        depth,
+        bool(needless),
+    )
+
+
+def _mistake(code: int, message: str) -> Exception:
+    if code == _OUT_OF_MEMORY:
+        return MemoryError(message or "not enough memory for a solver")
+    if code == _INTERNAL:
+        return RuntimeError(message)
+    return NotWhole(message) if code == _NOT_WHOLE else ValueError(message)
 
 
 @cache
-def _statistics() -> int:
-    return int(declare({}).treeml_statistics())
-
-
-@cache
-def _functions() -> SimpleNamespace:
-    library = declare({f"treeml_{name}": signature for name, signature in _SIGNATURES.items()})
-    return SimpleNamespace(**{name: getattr(library, f"treeml_{name}") for name in _SIGNATURES})
+def _function() -> Any:
+    arrays, sizes = (BYTE_ARRAY, FLOAT_ARRAY, INT64_ARRAY), (c_int64,) * 4
+    parameters = (*arrays, *sizes, PROGRESS, c_void_p, c_void_p, c_void_p, c_char_p)
+    return declare({"treeml_least_squares": (c_int, parameters)}).treeml_least_squares

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.native.border import BYTE_ARRAY, FLOAT_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, real, whole
-from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options
+from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options, read_statistic_names
 from treeml.native.solver_input import (
     NO_CONDITIONS,
     ClassCosts,
@@ -463,15 +463,21 @@ class Solver:
         )
 
     def _statistics(self) -> dict[str, float]:
-        name, value, text = ctypes.c_char_p(), ctypes.c_double(), ctypes.c_char_p()
-        result = {}
-        for index in range(self._library.treeml_statistics()):
-            self._library.treeml_statistic(self._handle, index, name, value, text)
-            assert name.value is not None
-            result[name.value.decode()] = value.value
-        return result
+        values = (ctypes.c_double * len(statistic_names()))()
+        self._library.treeml_all_statistics(self._handle, values)
+        return dict(zip(statistic_names(), values, strict=True))
 
 
+@cache
+def statistic_names() -> tuple[str, ...]:
+    """The names of the statistics of a search."""
+    handle = library().treeml_create()
+    names = read_statistic_names(library().treeml_statistics, library().treeml_statistic, handle)
+    library().treeml_destroy(handle)
+    return names
+
+
+@cache
 def _initial_values() -> dict[str, int]:
     return {name: initial for name, (_, _, initial, _) in options().items()}
 
@@ -525,6 +531,7 @@ _SIGNATURES: Signatures = {
     "treeml_tree": (ctypes.c_int, (ctypes.c_void_p,) * 5),
     "treeml_statistics": (ctypes.c_int32, ()),
     "treeml_statistic": STATISTIC,
+    "treeml_all_statistics": (ctypes.c_int, (ctypes.c_void_p, ctypes.c_void_p)),
     "treeml_kernel": (ctypes.c_char_p, (ctypes.c_void_p,)),
 }
 

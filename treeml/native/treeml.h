@@ -158,15 +158,33 @@ TREEML_PUBLIC int treeml_tree (const treeml_solver *, int32_t *test, int32_t *ye
 TREEML_PUBLIC int32_t treeml_statistics (void);
 TREEML_PUBLIC int treeml_statistic (const treeml_solver *, int32_t index, const char **name, double *value,
                                     const char **help);
+/* The values of all of them at once. */
+TREEML_PUBLIC int treeml_all_statistics (const treeml_solver *, double *values);
 TREEML_PUBLIC const char *treeml_kernel (const treeml_solver *);
 
 /* The short way, for brief searches: the tests as a matrix of bytes, row after row, and the squared loss of one number
-   for every row. */
-TREEML_PUBLIC int treeml_matrix (treeml_solver *, const uint8_t *cells, int64_t rows, int64_t columns,
-                                 const int64_t *targets);
-/* Solves and reports at once. `answer` has room for the status, the reason of the end, the value, the bound, the slack,
-   the number of nodes, and test, yes, no and label of `room` nodes; `numbers` for the unit and the statistics. */
-TREEML_PUBLIC int treeml_best (treeml_solver *, int64_t depth, int64_t milliseconds, int64_t room, int64_t *answer,
-                               double *numbers);
+   for every row. The answer is a head, and for each node its test (-1: a leaf), the nodes behind yes and no, and the
+   rows and the sum of numbers that the matrix has there if it is a leaf. `needless` says whether a question has the
+   same questions and the same means on both of its sides. */
+enum {
+  treeml_squares_status,
+  treeml_squares_value,
+  treeml_squares_bound,
+  treeml_squares_slack,
+  treeml_squares_height,
+  treeml_squares_needless,
+  treeml_squares_size, /* the number of nodes */
+  treeml_squares_head,
+  treeml_squares_part = 5,       /* numbers of a node */
+  treeml_squares_depth = 10,     /* at most */
+  treeml_squares_not_whole = 100 /* returned if `numbers` has a fraction */
+};
+/* Solves and reports at once. Either `numbers`, which must be whole, or `whole_numbers` are given. `answer` has room
+   for the head and the nodes of a tree of this depth, `reals` for the unit and the sum of squares, `statistics` for all
+   of them, and `message` for 256 characters that say what was wrong. `watch` may be NULL. */
+TREEML_PUBLIC int treeml_least_squares (const uint8_t *cells, const double *numbers, const int64_t *whole_numbers,
+                                        int64_t rows, int64_t columns, int64_t depth, int64_t milliseconds,
+                                        treeml_progress watch, int64_t *answer, double *reals, double *statistics,
+                                        char *message);
 
 #endif

@@ -90,6 +90,8 @@ class Quotient:
         """The simplest number between two quotients has at most the sum of their denominators as its own."""
         positive = self.below[self.below > 0]
         steepest = -(-largest(self.above) // int(positive.min())) if positive.size else 0
+        if bool(self.above[self.below == 0].any()):  # sums above grow while the denominator stays as it is
+            steepest = max(map(abs, row_ends(self.above))) // self.least_below + 1
         most = 2 * self.most_below + 1
         return most, steepest * most + 1
 
@@ -117,6 +119,10 @@ class Quotient:
     @property
     def least(self) -> Fraction:
         """No quotient is smaller: it lies between the quotients of single rows, and 0 for a denominator of 0."""
+        if int(self.above[self.below == 0].min(initial=0)) < 0:
+            # Such rows lower the numerator alone, so the ends of both sums have to do; no denominator is 0 here.
+            numerator = row_ends(self.above)[0]
+            return Fraction(numerator, self.least_below if numerator < 0 else self.most_below)
         counted = self.below > 0
         above, below = self.above[counted], self.below[counted]
         least = Fraction(0)

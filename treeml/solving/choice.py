@@ -6,7 +6,7 @@ registry, unless measurements prefer another one first (`preference.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from treeml.lang.diagnostic import Diagnostic, Label, RefusedError
 from treeml.lang.spec import Method, Spec
 from treeml.measures import lower_dataset
 from treeml.measures.lower_dataset import Lowered
+from treeml.problem.answers import has_many_answers
 from treeml.problem.tree import Node
 from treeml.solving.preference import preferred
 from treeml.solving.request import Request
@@ -88,16 +89,11 @@ def plan(problems: Problems, request: Request) -> Chosen:
     named = named_backends(request.spec)
     if request.cluster is not None:
         return _on_cluster(problems, request, request.cluster, named)
-    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
-    if request.proof is not None:
-        backends = _provers(backends, request.spec)
-    if request.write_model is not None:
-        backends = _writers(backends, request.spec, request.write_model)
     first = None if named else preferred(problems.form(numeric=True).problem)
-    if first is not None:
-        backends.sort(key=lambda backend: backend.name != first[0])
+    ahead = None if first is None else first[0]
     refused: list[tuple[Backend, Refusal]] = []
     methods = {method.name: method for method in named}
+    backends = _backends(request, named, ahead)
     for candidate in _candidates(backends, methods, problems, request, names_others=bool(named)):
         if isinstance(candidate.outcome, Plan):
             reason = "" if named else reason_for(candidate.backend, refused, first)
@@ -107,7 +103,20 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
-    raise RefusedError(_all_refused(list(_candidates(backends, methods, problems, request))))
+    every = _candidates(_backends(request, named, ahead), methods, problems, request)
+    raise RefusedError(_all_refused(list(every)))
+
+
+def _backends(request: Request, named: tuple[Method, ...], first: str | None) -> Iterable[Backend]:
+    """The back-ends to try, in order: those that the spec names, or `first` and all others that may be chosen."""
+    if not named and first is None and not request.files():
+        return registry.automatic()
+    backends = [registry.get(method.name) for method in named] or list(registry.automatic())
+    if request.proof is not None:
+        backends = _provers(backends, request.spec)
+    if request.write_model is not None:
+        backends = _writers(backends, request.spec, request.write_model)
+    return sorted(backends, key=lambda backend: backend.name != first) if first is not None else backends
 
 
 def _on_cluster(problems: Problems, request: Request, address: str, named: tuple[Method, ...]) -> Chosen:
@@ -144,7 +153,7 @@ def every_plan(problems: Problems, request: Request) -> Iterator[Candidate]:
 
 
 def _candidates(
-    backends: list[Backend] | tuple[Backend, ...],
+    backends: Iterable[Backend],
     methods: Mapping[str, Method],
     problems: Problems,
     request: Request,
@@ -154,7 +163,14 @@ def _candidates(
     for backend in backends:
         method = methods.get(backend.name)
         lowered = problems.form(numeric=_takes_numbers(backend, method, problems))
-        outcome = planning.plan(lowered.problem, backend, request.options_for(method), names_others=names_others)
+        options = request.options_for(method)
+        outcome = planning.plan(lowered.problem, backend, options, names_others=names_others)
+        if not isinstance(outcome, Plan) and backend.can.numeric and has_many_answers(lowered.problem):
+            # Every threshold may be too much for a goal that needs a test for each; cuts by quantiles are not.
+            coarse = problems.form(numeric=False)
+            on_coarse = planning.plan(coarse.problem, backend, options, names_others=names_others)
+            if isinstance(on_coarse, Plan):
+                outcome, lowered = on_coarse, coarse
         yield Candidate(backend, outcome, lowered, method)
 
 

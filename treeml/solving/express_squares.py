@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from time import monotonic
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from treeml.backends.claims import Evidence, Proof
 from treeml.data.read import array_names, truth_levels
 from treeml.data.scaling import shortest_decimals
-from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, BitMatrixSolver, statistic_names
+from treeml.native.bit_matrix import MOST_DEPTH, BitMatrixAnswer, NotWhole, least_squares
+from treeml.native.solver import statistic_names
 from treeml.problem.magnitudes import common_divisor
 from treeml.problem.precision import CLOSE, smallest_difference
 from treeml.problem.terms import Loss, Sum
@@ -25,80 +26,58 @@ from treeml.trees.tree import Tree
 
 MOST_CELLS = 5_000_000  # rows times columns
 ONE = Fraction(1)
-MOST_SQUARES = 2.0**52  # sums of squares below this are exact in floating point, and so are those of the numbers
 _KERNEL = "native, binary kernel"
+Quotient = tuple[int, int]  # of whole numbers: fractions take longer than the search
 _REMARK = "the binary kernel runs: the columns are yes-or-no tests already"
-
-
-class Numbers(NamedTuple):
-    """The numbers to predict, as whole multiples of a scale that add up exactly in floating point."""
-
-    whole: NDArray[np.int64]
-    floats: NDArray[np.float64]
-    squares: int  # their sum
-    scale: Fraction
-
-
-class SummedTree(NamedTuple):
-    """The rows of each leaf of a tree, the yes side first, and the sum of their numbers."""
-
-    rows: list[int]
-    sums: list[int]
-    depth: int
-    loss: tuple[int, int]  # a quotient of whole numbers: fractions take longer than the search
-    repeats: bool  # does a question have the same questions on both of its sides?
 
 
 def express_squares(task: ExpressTask, data: NDArray[Any], y: NDArray[Any], begun: float) -> Result | None:
     """The verified result; None if the general way is better for these rows."""
     if task.depth > min(MOST_DEPTH, data.shape[1], len(data) - 1) or data.size > MOST_CELLS:
         return None
-    numbers = _numbers(y)
-    cells = None if numbers is None else _cells(data)
-    if numbers is None or cells is None:
-        return None
-    try:
-        solver = BitMatrixSolver(cells, numbers.whole)
-    except (ValueError, MemoryError):  # other numbers than 0 and 1
+    cells = _cells(data)
+    if cells is None:
         return None
     built = monotonic()
     left = time_for_search(task, built - begun)
     if left <= 0:
         return None
     try:
-        found = solver.solve(task.depth, left)
-    except MemoryError:
+        answered = _search(cells, y, task.depth, left)
+    except (ValueError, MemoryError):  # cells other than 0 and 1, numbers that are too large
         return None
-    if not found.is_optimal:
+    if answered is None:
         return None
-    summed = _summed(found, cells, numbers)
+    found, scale = answered
     # The general way repeats the search with finer rounding, and looks for a tree without needless questions.
-    if summed.repeats or not _is_close(summed, found):
+    if not found.is_optimal or found.has_needless:
         return None
-    answer = SquaresAnswer(task, summed, found, data, numbers.scale, begun, built)
-    return late_result(answer, _wrong(summed, found, task))
+    loss = _loss(found)
+    if not _is_close(loss, found):
+        return None
+    answer = SquaresAnswer(task, loss, found, data, scale, begun, built)
+    return late_result(answer, _wrong(loss, found, task))
 
 
-def _numbers(y: NDArray[Any]) -> Numbers | None:
-    """None if the numbers are not known exactly, or too large."""
-    if y.dtype != np.float64 and (y.dtype.kind not in "iu" or y.dtype == np.uint64):
+def _search(
+    cells: NDArray[np.uint8], y: NDArray[Any], depth: int, seconds: float
+) -> tuple[BitMatrixAnswer, Fraction] | None:
+    """The tree for numbers that are whole multiples of a scale, and the scale; None if they are not known exactly."""
+    kind = y.dtype
+    if kind == np.float64:
+        try:
+            return least_squares(cells, np.ascontiguousarray(y), depth, seconds), ONE
+        except NotWhole:
+            pass
+    elif kind.kind not in "iu" or kind == np.uint64:
         return None
-    if y.dtype == np.float64:
-        with np.errstate(over="ignore", invalid="ignore"):
-            squares = float(y @ y)
-        if squares < MOST_SQUARES:  # so that every number fits in 64 bits
-            whole = y.astype(np.int64)
-            if (whole == y).all():  # the usual case
-                return Numbers(whole, y, int(squares), ONE)
     exact = shortest_decimals(y)
     if exact is None:
         return None
     whole, digits = exact
     common = common_divisor(whole) if digits else 1
     whole = whole // common if common > 1 else whole
-    floats = whole.astype(np.float64)
-    squares = float(floats @ floats)
-    return Numbers(whole, floats, int(squares), Fraction(common, 10**digits)) if squares < MOST_SQUARES else None
+    return least_squares(cells, whole, depth, seconds), Fraction(common, 10**digits)
 
 
 def _cells(data: NDArray[Any]) -> NDArray[np.uint8] | None:
@@ -112,59 +91,31 @@ def _cells(data: NDArray[Any]) -> NDArray[np.uint8] | None:
     return cells if np.count_nonzero(data) == np.count_nonzero(cells) else None
 
 
-def _summed(found: BitMatrixAnswer, cells: NDArray[np.uint8], numbers: Numbers) -> SummedTree:
-    """The rows and sums of each leaf: counted in the matrix as it was given, not taken from C."""
-    routing = _Routing(found, cells.view(np.bool_))
-    leaf, _, depth = routing.reached(0)
-    if not depth:
-        leaf = np.zeros(len(cells), dtype=np.intp)
-    rows = np.bincount(leaf, minlength=routing.ends).tolist()
-    sums = list(map(int, np.bincount(leaf, weights=numbers.floats, minlength=routing.ends).tolist()))
+def _loss(found: BitMatrixAnswer) -> Quotient:
+    """The squared loss, from the rows and the sum of each leaf."""
     saved, below = 0, 1  # what the means of the leaves save of the squares, as a quotient
-    for total, count in zip(sums, rows, strict=True):
+    for count, total in zip(found.rows, found.sums, strict=True):
         if count:
             saved, below = saved * count + total * total * below, below * count
-    return SummedTree(rows, sums, depth, (numbers.squares * below - saved, below), routing.repeats)
+    return found.squares * below - saved, below
 
 
-class _Routing:
-    """Sends all rows down a tree, and counts its leaves."""
-
-    __slots__ = ("ends", "found", "is_yes", "repeats")
-
-    def __init__(self, found: BitMatrixAnswer, is_yes: NDArray[np.bool_]) -> None:
-        self.found, self.is_yes = found, is_yes
-        self.ends, self.repeats = 0, False
-
-    def reached(self, number: int) -> tuple[Any, Any, int]:
-        """The leaf that each row would reach from here, the questions from here on, and the depth."""
-        column = self.found.column[number]
-        if column < 0:
-            self.ends += 1
-            return self.ends - 1, None, 0
-        yes, asked, left = self.reached(self.found.yes[number])
-        no, others, right = self.reached(self.found.no[number])
-        if asked is not None and asked == others:
-            self.repeats = True
-        return np.where(self.is_yes[:, column], yes, no), (column, asked, others), 1 + max(left, right)
-
-
-def _is_close(summed: SummedTree, found: BitMatrixAnswer) -> bool:
+def _is_close(loss: Quotient, found: BitMatrixAnswer) -> bool:
     """Is the loss 0, or the rounding of the search very small beside it?"""
-    (above, below), (unit, units) = summed.loss, found.unit.as_integer_ratio()
+    (above, below), (unit, units) = loss, found.unit.as_integer_ratio()
     return not above or found.slack * units * below * CLOSE.denominator <= above * unit * CLOSE.numerator
 
 
-def _wrong(summed: SummedTree, found: BitMatrixAnswer, task: ExpressTask) -> list[str]:
+def _wrong(loss: Quotient, found: BitMatrixAnswer, task: ExpressTask) -> list[str]:
     """Where the rows contradict the claims of the kernel, beyond its rounding."""
-    (above, below), (unit, units) = summed.loss, found.unit.as_integer_ratio()
+    (above, below), (unit, units) = loss, found.unit.as_integer_ratio()
     wrong = []
     for what, number in (("claimed", found.value), ("its bound", found.bound)):
         if abs(number * units * below - above * unit) > found.slack * units * below:
             wrong.append(f"`squared_loss` is {above / below} and called optimal, and {number / found.unit} is {what}")
-    if summed.depth > task.depth:
-        wrong.append(f"`depth <= {task.depth}` is not met: it is {summed.depth}")
-    if not all(summed.rows):
+    if found.depth > task.depth:
+        wrong.append(f"`depth <= {task.depth}` is not met: it is {found.depth}")
+    if any(column < 0 and not rows for column, rows in zip(found.column, found.rows, strict=True)):
         wrong.append("a leaf has no rows")
     return wrong
 
@@ -172,26 +123,26 @@ def _wrong(summed: SummedTree, found: BitMatrixAnswer, task: ExpressTask) -> lis
 class SquaresAnswer(ExpressAnswer):
     """A tree of least squares."""
 
-    __slots__ = ("found", "levels", "scale", "shape", "summed")
+    __slots__ = ("found", "levels", "loss", "scale", "shape")
     proved: ClassVar[Proof] = (Evidence("search", _KERNEL),)
     stopped: ClassVar[Proof] = (Evidence("search bound", _KERNEL),)
 
     def __init__(
         self,
         task: ExpressTask,
-        summed: SummedTree,
+        loss: Quotient,
         found: BitMatrixAnswer,
         data: NDArray[Any],
         scale: Fraction,
         begun: float,
         built: float,
     ) -> None:
-        super().__init__(task, True, summed.depth, begun, built)
-        self.summed, self.found, self.scale = summed, found, scale
+        super().__init__(task, True, found.depth, begun, built)
+        self.loss, self.found, self.scale = loss, found, scale
         self.shape, self.levels = data.shape, truth_levels(data.dtype)
 
     def value(self) -> Fraction:
-        return Fraction(*self.summed.loss) * self.scale**2
+        return Fraction(*self.loss) * self.scale**2
 
     def claim(self) -> Fraction:
         return self.value()  # the kernel rounds, so only its proof is a claim
@@ -200,7 +151,7 @@ class SquaresAnswer(ExpressAnswer):
         return self.value()
 
     def rows_of_leaves(self) -> Sequence[int]:
-        return self.summed.rows
+        return [rows for rows in self.found.rows if rows]
 
     def own_measures(self) -> Mapping[str, Fraction]:
         value = self.value()
@@ -217,13 +168,12 @@ class SquaresAnswer(ExpressAnswer):
 
     def make_tree(self) -> Tree:
         names, fields = array_names(self.shape[1]), dict[int, Field]()
-        leaves = iter(zip(self.summed.rows, self.summed.sums, strict=True))
 
         def made(number: int) -> Node:
             column = self.found.column[number]
             if column < 0:
-                rows, total = next(leaves)
-                mean = self.scale * total / rows
+                rows = self.found.rows[number]
+                mean = self.scale * self.found.sums[number] / rows
                 return TreeLeaf(float(mean), rows, exact=(mean,))
             name = names[column]
             fields.setdefault(column, Field(name, "binary", self.levels))

@@ -29,7 +29,7 @@ def solve_forest(
     """The best forest by the criterion of the spec's `ensemble` statement, or by `kind`."""
     refuse_one_class(dataset)
     task = _task(dataset, request, begun)
-    with long_run_said(task.limits, begun, is_asked=False, what="forest"):
+    with long_run_said(request.long_run, task.limits, begun, is_asked=False, what="forest"):
         answer = boost(task, on_progress, kind)
     return _result(answer, task, request)
 

@@ -133,6 +133,8 @@ def best_of_samples(
         part = Deadline(end if best else max(started + (end - started) / 2, monotonic() + _LEAST))
         if is_final and best is None and not request.spec.backends:
             best = _greedy(problems, dataset, request, Clock(begun, started), replace(limits, deadline=part), verified)
+            if best is not None and monotonic() >= end and best.tree is not None and len(best.tree.leaves) > 1:
+                return FromSamples(best, is_final)  # reading took all the time
         start = start_of(best, chosen.lowered)
         answer = chosen.run(replace(limits, deadline=part), start, _without_bounds(on_progress))
         if answer.tree is not None:

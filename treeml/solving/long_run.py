@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from threading import Timer
+from dataclasses import replace
+from threading import Lock, Timer
 from time import monotonic
 
 from treeml.backends.contract import Limits
@@ -27,26 +27,29 @@ READING = (
 LOGGER = logging.getLogger("treeml")
 
 
-@dataclass
-class _LongRun:
-    begun: float
-    what: str
-    is_said: bool = False
+class LongRun:
+    """One run, which says once that it takes long: while it reads, or later."""
 
-    def look(self) -> bool:
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._is_said = False
+
+    def say(self, message: str, *details: object) -> None:
+        with self._lock:  # a timer of another thread may say it, too
+            is_first, self._is_said = not self._is_said, True
+        if is_first:
+            LOGGER.warning(message, LONG, *details)
+
+    def look(self, begun: float, what: str) -> bool:
         """Says it when it is time; never ends the search."""
-        if not self.is_said and monotonic() - self.begun >= LONG:
-            self.say()
+        if not self._is_said and monotonic() - begun >= LONG:
+            self.say(MESSAGE, what)
         return False
-
-    def say(self) -> None:
-        self.is_said = True
-        LOGGER.warning(MESSAGE, LONG, self.what)
 
 
 @contextmanager
 def long_run_said(
-    limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False, what: str = "tree"
+    run: LongRun, limits: Limits, begun: float, *, is_asked: bool, is_limited: bool = False, what: str = "tree"
 ) -> Iterator[Limits]:
     """Limits for a run that says when it takes long; `is_asked` says that the search asks `Limits.is_over`.
 
@@ -55,21 +58,20 @@ def long_run_said(
     if limits.deadline.at < float("inf") or is_limited:
         yield limits
         return
-    run = _LongRun(begun, what)
     if is_asked:
-        yield replace(limits, is_over=run.look)
+        yield replace(limits, is_over=lambda: run.look(begun, what))
         return
-    with _timed(begun, run.say):
+    with _timed(begun, lambda: run.say(MESSAGE, what)):
         yield limits
 
 
 @contextmanager
-def long_reading_said(begun: float, within: float | None) -> Iterator[None]:
+def long_reading_said(run: LongRun, begun: float, within: float | None) -> Iterator[None]:
     """Says when a file takes long to read, if nothing limits the time."""
     if within is not None:
         yield
         return
-    with _timed(begun, lambda: LOGGER.warning(READING, LONG)):
+    with _timed(begun, lambda: run.say(READING)):
         yield
 
 

@@ -72,7 +72,7 @@ def solve(
     request = requested(statements, data, y, options)
     is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
     try:
-        with long_reading_said(begun, request.spec.within) if is_file else nullcontext():
+        with long_reading_said(request.long_run, begun, request.spec.within) if is_file else nullcontext():
             table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
     except DataError as error:
         in_memory = y is not None or options.weight is not None
@@ -152,7 +152,7 @@ def solve_dataset(
         on_progress = Reporter(on_progress, request.spec.goals, begun, request.spec.within)
     known = starting_answer(request, chosen.lowered, limits)
     is_asked, is_limited = chosen.has_company and chosen.plan.backend.can.quick, request.spec.improve_within is not None
-    with long_run_said(limits, begun, is_asked=is_asked, is_limited=is_limited) as patient:
+    with long_run_said(request.long_run, limits, begun, is_asked=is_asked, is_limited=is_limited) as patient:
         if known is not None and chosen.plan.backend.can.proves:
             answer = continued(chosen.plan, patient, known, on_progress)
         else:

@@ -120,6 +120,9 @@ def _how_verified(result: Result) -> str:
         return "NO"
     if result.spec is not None and (result.spec.linear is not None or result.spec.observed is not None):
         return "yes, recomputed from the rows in floating point"
+    if result.exact is not None and result.exact.is_rounded:
+        nearness = f", within {result.tolerance:.2g} (relative) of the numbers as given" if result.tolerance else ""
+        return f"yes, recomputed from the rows with rounded numbers{nearness}"
     return "yes, recomputed exactly from the rows"
 
 

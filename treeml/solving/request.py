@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from treeml.data.limits import UNLIMITED, ReadingLimits, reading_limits
 from treeml.lang import trust
 from treeml.lang.diagnostic import Diagnostic, SpecError
 from treeml.lang.spec import Method, Spec
+from treeml.solving.long_run import LongRun
 from treeml.solving.options import DEFAULT_OPTIONS, RunOptions
 
 MEMORY_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
@@ -34,6 +35,7 @@ class Request:
     is_data_given: bool = False  # otherwise the rows come from the file that the spec names
     cluster: str | None = None  # the address of a Dask scheduler
     races: bool = False  # a stopped run of a back-end that was named gets no tree from elsewhere
+    long_run: LongRun = field(default_factory=LongRun, compare=False)  # shared by the parts of the run
 
     def deadline(self, begun: float) -> float:
         """The time of the monotonic clock at which a run that began then is over."""

@@ -62,7 +62,7 @@ def result_of_part(
 def _is_plain(request: Request) -> bool:
     """Is the tree for the rows of the file all that is asked for?"""
     spec = request.spec
-    others = (spec.ensemble, spec.listing, spec.improve, spec.start, spec.validate, request.start, request.cluster)
+    others = (spec.ensemble, spec.improve, spec.start, spec.validate, request.start, request.cluster)
     return not spec.untrusted and not request.files() and all(other is None for other in others)
 
 

@@ -104,6 +104,7 @@ class Verification:
     mismatches: tuple[str, ...] = ()  # one sentence each
     confusion: tuple[tuple[str, ...], tuple[tuple[Fraction, ...], ...]] | None = field(default=None)
     notes: tuple[str, ...] = ()  # on further checks, and on what could not be checked
+    is_rounded: bool = False  # were weights, costs or numbers to predict rounded before?
 
     @property
     def verified(self) -> bool:
@@ -157,7 +158,8 @@ def verify_outcome(
         *(_worse(goals, measures, before, dataset) if before is not None else ()),
         *(_wrong_proof(goals, claim, tolerance) if claim is not None else ()),
     )
-    return Verification(goals, requirements, measures, tuple(mismatches), _confusion(tree, dataset, outcome))
+    confusion = _confusion(tree, dataset, outcome)
+    return Verification(goals, requirements, measures, tuple(mismatches), confusion, is_rounded=bool(dataset.rounding))
 
 
 def _goals(

@@ -64,6 +64,7 @@ def verify_forest(
         tuple(mismatches),
         _confusion(dataset, labels),
         tuple(notes),
+        bool(dataset.rounding),
     )
 
 

@@ -93,6 +93,12 @@ def passing_on() -> AbstractContextManager[None]:
     return noting(lambda: None, signal.default_int_handler)
 
 
+def remembering(note: Callable[[], None]) -> AbstractContextManager[None]:
+    """Around work that calls many short solves and looks often at what `note` has changed: Ctrl-C calls it, whether a
+    solve listened just then or not, and raises nothing."""
+    return noting(note, lambda number, frame: None)
+
+
 def press() -> None:
     """Ctrl-C for this process, as a real signal if there is one: libraries install handlers that only those trigger."""
     main = threading.main_thread().ident

@@ -397,7 +397,7 @@ def usual_backends() -> list[str]:
 
 def variants() -> list[str]:
     """What is tried now and then: declared variants, back-ends that prove nothing, and races of two back-ends."""
-    two = ", ".join(each.name for each in registry.automatic()[:2])
+    two = ", ".join(each.name for each in list(registry.automatic())[:2])
     return [
         *(f"{each.name}({variant})" for each in registry.all() for variant in each.can.variants),
         *(each.name for each in registry.all() if not each.can.proves and not each.can.runs_others),

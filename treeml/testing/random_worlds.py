@@ -34,6 +34,8 @@ def _one(name: str, *arguments: str) -> tuple[tuple[str, WorldMeasure], ...]:
 ERRORS, LEAVES, SPLITS, DEPTH = _one("errors"), _one("leaves"), _one("splits"), _one("depth")
 POSITIVE = '"p"'
 PREDICTED = (("predicted", "p"),)
+# Rows that are predicted right count above and not below.
+HITS = ('count(predicted = "p", actual = "p")', 'errors + count(actual = "q")')
 SIZE_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
     "leaves": (("minimize", LEAVES),),
     "splits": (("minimize", SPLITS),),
@@ -55,6 +57,8 @@ CLASS_GOALS: dict[str, tuple[tuple[str, Parts], ...]] = {
     "f1": (("maximize", _one("f1", POSITIVE)),),
     "fbeta": (("maximize", _one("fbeta", POSITIVE, "2")),),
     "jaccard": (("maximize", _one("jaccard", POSITIVE)),),
+    "hits": (("maximize", _one("ratio", *HITS)),),
+    "hits, price": (("maximize", (*_one("ratio", *HITS), ("-0.02", WorldMeasure("leaves")))),),
     "mcc": (("maximize", _one("mcc", POSITIVE)),),
     "gmean": (("maximize", _one("gmean")),),
     "gmean then leaves": (("maximize", _one("gmean")), ("minimize", LEAVES)),
@@ -149,6 +153,7 @@ CLASS_REQUIREMENTS: dict[str, Kind] = {
     "f1": ((">=", "<="), _one("f1", POSITIVE)),
     "fbeta": ((">=", "<="), _one("fbeta", POSITIVE, "0.5")),
     "jaccard": ((">=", "<="), _one("jaccard", POSITIVE)),
+    "hits": ((">=", "<="), _one("ratio", *HITS)),
     "mcc": ((">=", "<="), _one("mcc", POSITIVE)),
     "gmean": ((">=", "<="), _one("gmean")),
     "mistake cost": (("<=",), _one("mistake_cost")),

@@ -94,6 +94,14 @@ def _jaccard(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, .
     return _share(both, both + one)
 
 
+def _ratio(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
+    """The only quotient that worlds write out: what is predicted right as "p", by the errors and all of "q"."""
+    said = view.said(tree, predicted)
+    hits = (row for row in range(view.rows) if said[row] == view.actual[row] == "p")
+    others = (row for row in range(view.rows) if view.actual[row] == "q")
+    return _share(_weight_where(view, hits), _errors(view, use, tree, predicted) + _weight_where(view, others))
+
+
 def _mcc(view: View, use: WorldMeasure, tree: Grown, predicted: tuple[str, ...]) -> Fraction | None:
     """The covariance of two marks per row divided by the root of their variances, to 80 digits, rounded down."""
     name, said = use.arguments[0].strip('"'), view.said(tree, predicted)
@@ -332,6 +340,7 @@ MEASURES = {
     "f1": _f1,
     "fbeta": _fbeta,
     "jaccard": _jaccard,
+    "ratio": _ratio,
     "mcc": _mcc,
     "gmean": _gmean,
     "specificity": _specificity,

@@ -156,7 +156,11 @@ def without_other_branches(path: Sequence[tuple[TreeTest, bool]]) -> list[tuple[
 
 def _excludes(branch: TreeTest, other: TreeTest) -> bool:
     """Does a row that takes this branch answer no to the other test?"""
-    if branch.kind != "branch" or branch.column != other.column or branch.missing_yes:
+    if branch.column != other.column or branch.missing_yes:
+        return False
+    if branch.kind == "missing":
+        return other.kind == "branch" and not other.missing_yes
+    if branch.kind != "branch":
         return False
     return not {label_text(value) for value in branch.values} & {label_text(value) for value in other.values}
 

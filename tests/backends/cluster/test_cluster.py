@@ -7,6 +7,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -14,8 +15,9 @@ from click.testing import CliRunner
 
 import treeml as tml
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Evidence
+from treeml.backends.cluster import backend
 from treeml.backends.cluster.root_task import solve_root
-from treeml.backends.contract import Status
+from treeml.backends.contract import Deadline, Limits, Status
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -141,3 +143,25 @@ def test_a_solve_on_a_cluster_that_loses_a_worker() -> None:
     assert outcome["infeasible"] == ["infeasible", "infeasible"]
     assert outcome["stopped"]["status"] == "feasible"
     assert outcome["stopped"]["bound"] <= outcome["stopped"]["best"] <= outcome["stopped"]["objective"]
+
+
+def test_a_connection_that_does_not_close_keeps_nobody_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_closed = Event()
+
+    class Hanging:
+        def close(self) -> None:
+            is_closed.wait()
+
+    monkeypatch.setattr(backend, "TO_LEAVE", 0.0)
+    backend._leave(Hanging(), None)  # comes back, although the connection is still open
+    assert not is_closed.is_set()
+    is_closed.set()
+
+
+def test_a_cluster_is_not_asked_if_there_is_no_time_to_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "TO_CONNECT", float("inf"))
+    answer = backend.ClusterBackend("tcp://nobody:1").solve(
+        problem_of(TEXTS[0], 0), Limits(deadline=Deadline.after(60))
+    )
+    assert answer.tree is not None
+    assert answer.notes == ("the cluster at tcp://nobody:1 did not answer in the time that was left",)

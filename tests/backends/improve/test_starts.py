@@ -11,11 +11,13 @@ import pytest
 from deep_worlds import model, write_csv
 
 import treeml as tml
-from treeml.backends.contract import Answer, Stop
+from treeml.backends.anytime.local_kernel import LocalKernel
+from treeml.backends.contract import Answer, Progress, Stop
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.improve import starts
 from treeml.measures.lower_dataset import lower
 from treeml.solving.pipeline import prepare
+from treeml.system.interrupt import listening, press
 from treeml.trees.importing.read import lower_start, read_start
 
 DATA = """color,size,weight,label
@@ -217,10 +219,74 @@ def test_ctrl_c_while_another_start_is_grown_ends_the_run(monkeypatch: pytest.Mo
         return replace(grown[-1], stop=Stop.INTERRUPTED)
 
     monkeypatch.setattr(starts, "CartBackend", type("Interrupted", (CartBackend,), {"solve": interrupted}))
-    result = tml.parse("minimize errors require depth <= 3 start from cart improve by subtrees").solve(x, y)
+    coupled = 'minimize errors require depth <= 3 require recall("1") >= 1% start from cart improve by subtrees'
+    result = tml.parse(coupled).solve(x, y)
     assert len(grown) == 1
     assert result.stop is Stop.INTERRUPTED
     assert result.tree is not None
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_ctrl_c_during_a_solve_that_does_not_notice_it_ends_the_run(
+    place: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(2)
+    x, y = random.random((300, 5)), random.integers(0, 2, 300)
+    solve, run, solves = LocalKernel.best, starts.Anytime.run, iter(range(10**9))
+
+    def best(*given: Any, **named: Any) -> Any:
+        with listening():
+            if next(solves) == place:
+                press()
+        return solve(*given, **named)
+
+    def watched(*given: Any, **named: Any) -> Any:
+        monkeypatch.setattr(LocalKernel, "best", best)
+        return run(*given, **named)
+
+    monkeypatch.setattr(starts.Anytime, "run", watched)
+    result = tml.parse("minimize errors require depth <= 5 improve by subtrees").solve(x, y)
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+
+
+def test_ctrl_c_that_a_look_ahead_notices_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernels on few tests, which propose splits, listen as well: what one of them heard, all have to know."""
+    random = np.random.default_rng(2)
+    x, y = random.random((300, 5)), random.integers(0, 2, 300)
+    solve, is_pressed = LocalKernel.best, [False]
+
+    def best(self: LocalKernel, *given: Any, **named: Any) -> Any:
+        found = solve(self, *given, **named)
+        if self.problem.rows == 300 and self.kernel == "binary" and not is_pressed[0]:
+            is_pressed[0] = True
+            self.pressed.set()  # as when Ctrl-C ends the solve
+        return found
+
+    monkeypatch.setattr(LocalKernel, "best", best)
+    result = tml.parse("minimize errors require depth <= 5 improve by subtrees").solve(x, y)
+    assert is_pressed[0]
+    assert result.stop is Stop.INTERRUPTED
+    assert result.tree is not None
+
+
+def test_an_improvement_uses_its_time_from_other_starts() -> None:
+    random = np.random.default_rng(0)
+    x = random.random((400, 4))
+    y = (np.floor(4 * x[:, 0]) + np.floor(4 * x[:, 1])) % 2 + (random.random(400) < 0.1)
+    spec = "minimize errors require depth <= 5 solve with improve(native{})"
+    alone = tml.parse(spec.format(", starts = 1")).solve(x, y)
+    assert isinstance(alone.objective, (int, float))
+    best: list[float] = [alone.objective]
+
+    def listen(moment: Progress) -> bool:
+        if moment.objective is not None:
+            best[0] = min(best[0], float(moment.objective[0]))
+        return best[0] >= alone.objective  # ends with the first better tree
+
+    result = tml.parse(spec.format("")).solve(x, y, within=600, on_progress=listen)
+    assert best[0] < alone.objective
+    assert result.stop is Stop.INTERRUPTED
 
 
 def test_ctrl_c_while_the_first_start_is_grown_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import treeml as tml
 from treeml.backends import registry
 from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.local_kernel import LocalKernel
+from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import companion, improving
@@ -22,7 +24,7 @@ from treeml.problem import answers
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
-from treeml.problem.tree import Leaf, Split
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
 from treeml.testing.problems import binary, bound, errors, minimize
@@ -197,3 +199,43 @@ def test_a_back_end_that_is_compared_gets_no_tree_from_elsewhere() -> None:
     [record] = model.compare(table(60), ["maxsat"], within=0).records
     assert record["measures"].get("leaves", 1) == 1  # whether it has the leaf in no time depends on the machine
     assert NOTE_ON_FIRST not in str(record)
+
+
+def test_the_first_tree_needs_no_levels_that_are_solved_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over thousands of tests, the best two levels take seconds; the best split takes a moment."""
+    problem = problem_of("predict y minimize errors require depth <= 4")
+    depths: list[int] = []
+    solve = LocalKernel.best
+
+    def best(self: LocalKernel, rows: Any, depth: int, *others: Any) -> Any:
+        depths.append(depth)
+        return solve(self, rows, depth, *others)
+
+    monkeypatch.setattr(LocalKernel, "best", best)
+    offered: list[Node] = []
+    Anytime(problem, offered.append, lambda: bool(offered)).run(Deadline())
+    assert isinstance(offered[0], Split)
+    assert max(depths) == 1
+    assert evaluate_goals(problem, offered[0]) < evaluate_goals(problem, Leaf(0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_without_any_time_has_more_than_the_first_split(seed: int) -> None:
+    data = table(400, seed)
+    model = tml.parse("predict y minimize errors require depth <= 3")
+    stopped, greedy = model.solve(data, within=0), model.solve(data, backend="cart")
+    assert isinstance(stopped.objective, int)
+    assert isinstance(greedy.objective, int)
+    assert stopped.objective <= greedy.objective
+
+
+def test_a_search_whose_time_is_over_still_finds_a_first_tree() -> None:
+    random = np.random.default_rng(3)
+    data = {f"x{place}": [f"level {each}" for each in random.integers(0, 8, 400)] for place in range(60)}
+    wanted = ["yes" if each == "level 3" else "no" for each in data["x7"]]
+    model = tml.Model.parse("predict y minimize errors require depth <= 5")
+    problem = lower(*prepare(model, {**data, "y": wanted})).form(numeric=True).problem
+    offered: list[Node] = []
+    Anytime(problem, offered.append, lambda: False).run(Deadline.after(0))
+    assert isinstance(offered[0], Split)
+    assert evaluate_goals(problem, offered[-1]) == (0,)

@@ -7,11 +7,12 @@ again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import inf
+from threading import Event
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from treeml.backends.contract import NO_OPTIONS, Limits
 from treeml.backends.native.coded_columns import CodedColumns
-from treeml.backends.native.flat_tree import tree_of
+from treeml.backends.native.flat_tree import flat_tree, tree_of
 from treeml.backends.native.goals import NativeObjective, kind, objective_of
 from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
 from treeml.backends.native.kernel_choice import choose_additive_kernel
@@ -68,7 +69,8 @@ def takes(problem: Problem) -> bool:
 class LocalKernel:
     """Exact subtrees for sets of rows; only trees that split the rows are remembered with their depth."""
 
-    def __init__(self, problem: Problem, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, seed: int = 0, pressed: Event | None = None) -> None:
+        """`pressed`: set when a solve is interrupted, by Ctrl-C or by `interrupt`; several kernels may share it."""
         self.problem = problem
         self.objective: NativeObjective = objective_of(problem)
         self.kernel, _ = choose_additive_kernel(problem, NO_OPTIONS)
@@ -87,7 +89,7 @@ class LocalKernel:
         self.columns = CodedColumns(problem, forbidden_features(problem))
         self.codes = self.columns.codes() if self.kernel == "numeric" else None
         self.solves = 0
-        self.is_interrupted = False  # by Ctrl-C, or by `interrupt`
+        self.pressed = pressed or Event()
         self._running: Solver | ThresholdSolver | None = None
 
     def key(self, rows: Rows) -> int:
@@ -100,16 +102,34 @@ class LocalKernel:
             running.interrupt()
 
     def best(
-        self, rows: Rows, depth: int, seconds: float = inf, leaves: int | None = None, start: Node | None = None
+        self,
+        rows: Rows,
+        depth: int,
+        seconds: float = inf,
+        leaves: int | None = None,
+        start: Node | None = None,
+        options: Mapping[str, int] | None = None,
     ) -> SolvedBranch | None:
-        """The best subtree that is found in this time; None if there is no such subtree or not enough time."""
+        """The best subtree that is found in this time; None if there is no such subtree or not enough time.
+
+        `options` are those of the kernel.
+        """
         room = 0 if leaves is None else min(leaves, 1 << min(depth, 62))
         key = (self.key(rows), depth, room)
         known = self.known.get(key)
         if known is not None and known.is_best:
             return known
-        found = self._solve(rows, depth, seconds, leaves, start)
-        self.is_interrupted |= found.stop == "interrupted"
+        with self._solver(rows, self._objective(rows)) as solver:
+            found = solver.solve(
+                depth=depth,
+                support=self.support,
+                leaves=leaves,
+                leaf_price=self.objective.price,
+                seconds=seconds,
+                start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
+                options=options,
+            )
+        self._note(found)
         if not len(found.test) or found.value is None:
             return known
         tree = tree_of(found, self.problem)
@@ -126,9 +146,14 @@ class LocalKernel:
         objective = NativeObjective(cost=cost)
         with self._solver(rows, objective, classes=cost.shape[1]) as solver:
             found = solver.solve(depth=1, seconds=seconds)
+        self._note(found)
         if len(found.test) != 3:
             return None
         return int(found.test[0]), int(found.label[found.left[0]]), int(found.label[found.right[0]])
+
+    def _note(self, found: Found) -> None:
+        if found.stop == "interrupted":
+            self.pressed.set()
 
     def restricted(self, rows: Rows, classes: int | None = None) -> Problem:
         """The problem on these rows alone, without goals and without limits on the shape."""
@@ -143,24 +168,13 @@ class LocalKernel:
         bounds = () if classes else tuple(_restricted(bound, part) for bound in self.bounds)
         return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
 
-    def _solve(self, rows: Rows, depth: int, seconds: float, leaves: int | None, start: Node | None) -> Found:
-        from treeml.backends.native.flat_tree import flat_tree
-
-        whole = self.objective
-        objective = replace(
+    def _objective(self, rows: Rows) -> NativeObjective:
+        whole, part = self.objective, Part(rows, frozenset(), frozenset())
+        return replace(
             whole,
             cost=None if whole.cost is None else whole.cost[rows],
-            loss=None if whole.loss is None else whole.loss.restricted(Part(rows, frozenset(), frozenset())),
+            loss=None if whole.loss is None else whole.loss.restricted(part),
         )
-        with self._solver(rows, objective) as solver:
-            return solver.solve(
-                depth=depth,
-                support=self.support,
-                leaves=leaves,
-                leaf_price=whole.price,
-                seconds=seconds,
-                start=None if start is None or isinstance(start, Leaf) else flat_tree(start),
-            )
 
     @contextmanager
     def _solver(

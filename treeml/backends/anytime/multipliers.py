@@ -56,6 +56,7 @@ class Multipliers:
     seed: int = 0
     quotient: Fraction | None = None  # the least so far, if the goal is one
     has_tree: bool = False  # was a tree better than all before?
+    is_interrupted: bool = False  # by Ctrl-C, which a kernel noticed
     was_short: bool = False  # did the time for the last set of prices end before its first tree was grown?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
@@ -78,7 +79,7 @@ class Multipliers:
             before: NDArray[np.float64] | None = None
             has_better = False
             for _ in range(ROUND):
-                if deadline.passed or self.is_over():
+                if deadline.passed or self.is_interrupted or self.is_over():
                     return
                 number += 1
                 sums, is_better = self.try_prices(task, prices, seconds, number, deadline)
@@ -111,11 +112,12 @@ class Multipliers:
             is_better |= has_better
 
         search = Anytime(shaped, offered, self.is_over, self.seed + number)
-        self.interrupts.append(search.kernel.interrupt)
+        self.interrupts.append(search.interrupt)
         # Until the requirements are met, other prices help more than better trees for these.
         end = Deadline(min(deadline.at, Deadline.after(seconds).at))
         search.run(end, None if self.has_tree else 1)
         self.was_short = end.passed and not self.has_tree
+        self.is_interrupted |= search.is_interrupted
         self.interrupts.pop()
         return sums, is_better
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from math import inf
+from threading import Event
 from time import monotonic
 
 import numpy as np
@@ -28,18 +29,26 @@ from treeml.backends.contract import Deadline
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
+from treeml.system.interrupt import remembering
 
 EXACT = 2  # levels at the bottom that are always solved exactly
+AT_ONCE = 6  # levels of the tree at once, if more are allowed
 DEEPEST = 24  # levels of a tree, if nothing limits its depth
 FIRST_SECONDS = 0.02  # for the exact search of three or four levels; doubled each time it is not enough
 MOST_SECONDS = 2.0
+LEAST_SECONDS = 0.05  # for one exact part, also of the first tree if the time is over
+CELLS_AT_ONCE = 100_000  # rows times columns up to which a branch of the first tree is grown even if the time is over
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
 CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
 CELLS_TO_COARSEN = 50_000_000  # rows times tests up to which these tests are made: a few tenths of a second
 SECONDS_AHEAD = 0.5
 TESTS_AHEAD = (100, 400)  # tests of which these three levels are made on numbers: few are fast, many see more
 SHARE_OF_EXACT = 0.5  # of the time, at most, for exact searches of three or four levels
+FIRST_SECONDS_OF_ALL = 0.2  # for the kernel's own search for trees; doubled each time
+SHARE_OF_ALL = 0.5  # of the time, at most, for that search
 STALE = 12  # moves without success, per branch that can be replaced, after which the search goes on elsewhere
+
+Grow = Callable[[Rows, int, int | None], GrownBranch | None]  # rows, levels, leaves -> a branch
 
 
 class Anytime:
@@ -53,20 +62,23 @@ class Anytime:
         seed: int = 0,
         heard: Callable[[], Node | None] | None = None,
         has_tree: bool = False,
+        asks_kernel: bool = False,
     ) -> None:
         """`heard`: the best tree of an exact search of the whole problem that runs at the same time.
 
         Without a tree to begin with, the search finds its first one even if that takes longer than the time it has.
+        `asks_kernel`: the kernel is asked for better trees of the whole problem, too; it replaces parts in its own way.
         """
         self.problem, self.offer, self.is_over = problem, offer, is_over
         self.heard: Callable[[], Node | None] = heard or (lambda: None)
-        self.has_company, self.has_tree = heard is not None, has_tree
+        self.has_company, self.has_tree, self.asks_kernel = heard is not None, has_tree, asks_kernel
         self.taken: Node | None = None  # the last tree that was heard of and tried
         self.kernel = LocalKernel(problem, seed)
         self.splits = Splits(problem, self.kernel.objective)
         self.seed = seed
         self.fineness: int | None = None  # which of them is used; None: any, at random
         self.began, self.spent = monotonic(), 0.0  # seconds in exact searches of three or four levels
+        self.seconds_of_all, self.spent_on_all = FIRST_SECONDS_OF_ALL, 0.0  # in searches of the whole tree
         self.random = np.random.default_rng(seed)
         self.patience: dict[tuple[int, int], float] = {}  # a set of rows and a height -> seconds for an exact search
         self.moves = 0
@@ -77,6 +89,7 @@ class Anytime:
         cost = self.kernel.objective.cost
         self.least = None if cost is None else cost.min(axis=1)
         self.best: GrownBranch | None = None
+        self.width = max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)  # columns; 16 tests count as one
 
     @cached_property
     def ahead(self) -> list[tuple[LocalKernel, list[int] | None]]:
@@ -85,7 +98,7 @@ class Anytime:
         for most in TESTS_AHEAD if self.kernel.kernel == "numeric" else ():
             coarse = coarsened(self.problem, most) if self.problem.rows * most <= CELLS_TO_COARSEN else None
             if coarse is not None:
-                found.append((LocalKernel(coarse[0], self.seed), coarse[1]))
+                found.append((LocalKernel(coarse[0], self.seed, self.kernel.pressed), coarse[1]))
         return found or [(self.kernel, None)]
 
     def run(self, deadline: Deadline, most: int | None = None, most_idle: int | None = None) -> None:
@@ -104,12 +117,25 @@ class Anytime:
                 return
 
     @property
+    def is_interrupted(self) -> bool:
+        return self.kernel.pressed.is_set()
+
+    def interrupt(self) -> None:
+        """Ends the solve that runs in another thread."""
+        for kernel in (self.kernel, *(each for each, _ in vars(self).get("ahead", ()))):
+            kernel.interrupt()
+
+    @property
     def ended(self) -> bool:
-        return self.deadline.passed or self.kernel.is_interrupted or self.is_over()
+        return self.deadline.passed or self.is_interrupted or self.is_over()
 
     def starts(self) -> Iterator[GrownBranch | None]:
         everybody = np.arange(self.problem.rows)
-        first = self.first()
+        if not self.has_tree and self.height > EXACT:
+            at_once = self.at_once(everybody, min(int(self.height), AT_ONCE), self.kernel.most_leaves)
+            if at_once is not None:
+                self.keep(at_once)
+        first = (self.borrowed() if self.has_tree else None) or self.first()
         if first is None or self.height <= EXACT or first.is_best:
             yield first
             return
@@ -122,15 +148,28 @@ class Anytime:
         while True:
             other = next(ranks, None)
             if other is not None:
-                yield self.split(everybody, int(self.height), self.kernel.most_leaves, other.test, 0.0)
+                yield self.split(everybody, int(self.height), self.kernel.most_leaves, other.test, self.anew())
             for _ in range(2):
                 assert self.best is not None
                 yield self.kicked(self.best)
             if other is None and self.random.random() < 0.1:
                 yield self.build(everybody, int(self.height), self.kernel.most_leaves, 0.5)
 
+    def at_once(self, rows: Rows, height: int, leaves: int | None) -> GrownBranch | None:
+        """A greedy branch of which only the last split is exact: over many tests, two levels may take long."""
+        simple = self.solved(rows, min(height, 1), leaves, self.slice)
+        if simple is not None:
+            simple = replace(simple, height=height, is_best=simple.value <= self.floor(rows))
+        is_late = self.ended and len(rows) * self.width > CELLS_AT_ONCE
+        if is_late or height <= 1 or (simple is not None and simple.is_best):
+            return simple
+        proposals = self.splits.propose(rows)
+        sides = self.at_once, self.at_once
+        grown = self.split(rows, height, leaves, proposals[0].test, sides) if proposals else None
+        return simple if grown is None or (simple is not None and simple.value <= grown.value) else grown
+
     def first(self) -> GrownBranch | None:
-        """A tree at once: greedy, without looking ahead."""
+        """A greedy tree without looking ahead, with exact last levels."""
         looks, self.looks = self.looks, False
         first = self.build(np.arange(self.problem.rows), int(self.height), self.kernel.most_leaves, 0.0)
         self.looks = looks
@@ -148,6 +187,21 @@ class Anytime:
         self.fineness = None
         return self.best
 
+    def improved_by_kernel(self) -> GrownBranch | None:
+        """A tree that is better than the best, or proved, by the kernel's own search."""
+        begun, best, leaves = monotonic(), self.best, self.kernel.most_leaves
+        if not self.asks_kernel or best is None or self.spent_on_all > SHARE_OF_ALL * (begun - self.began):
+            return None
+        rows, height, seconds = best.rows, int(self.height), min(self.seconds_of_all, self.deadline.left())
+        self.seconds_of_all *= 2
+        found = self.kernel.best(rows, height, seconds, leaves, best.node(), {"climb": 0})  # bounds are not needed
+        self.spent_on_all += monotonic() - begun
+        if found is not None and found.is_best:
+            return GrownBranch(rows, height, found.value, found.leaves, True, found.tree)
+        if found is None or found.value >= best.value:
+            return None
+        return self.following(rows, height, leaves, found.tree)
+
     def borrowed(self) -> GrownBranch | None:
         """The best tree of another search, if it is new and better than all of this one."""
         tree = self.heard()
@@ -160,8 +214,9 @@ class Anytime:
     def following(self, rows: Rows, height: int, leaves: int | None, tree: Node) -> GrownBranch | None:
         """A branch with the splits of a tree, and the last levels solved anew."""
         if isinstance(tree, Leaf) or height <= EXACT:
-            return self.build(rows, height, leaves, 0.0)
-        return self.split(rows, height, leaves, tree.test, 0.0, followed=tree)
+            return self.build(rows, height, leaves)
+        sides = partial(self.following, tree=tree.yes), partial(self.following, tree=tree.no)
+        return self.split(rows, height, leaves, tree.test, sides) or self.build(rows, height, leaves)
 
     def kicked(self, root: GrownBranch) -> GrownBranch | None:
         """The tree with one upper split replaced, whatever that costs."""
@@ -176,7 +231,7 @@ class Anytime:
         self.keep(root)
         stale = 0
         while not self.ended:
-            other = self.borrowed()
+            other = self.borrowed() or self.improved_by_kernel()
             if other is not None:
                 root, stale = other, 0
                 self.keep(root)
@@ -198,6 +253,8 @@ class Anytime:
         if self.best is None or root.value < self.best.value:
             self.best = root
             self.offer(root.node())
+        elif root.is_best:
+            self.best = root
 
     def is_done(self, branch: GrownBranch) -> bool:
         return branch.is_best or branch.value <= self.floor(branch.rows)
@@ -245,7 +302,8 @@ class Anytime:
         if not proposals:
             return None
         test = self.chosen(proposals, branch)
-        return self.split(branch.rows, branch.height, room, test, 0.2 if self.random.random() < 0.5 else 0.0)
+        sides = self.anew(0.2 if self.random.random() < 0.5 else 0.0)
+        return self.split(branch.rows, branch.height, room, test, sides)
 
     def chosen(self, proposals: list[Proposal], branch: GrownBranch) -> int:
         rank = min(int(self.random.geometric(0.35)) - 1, len(proposals) - 1)
@@ -274,7 +332,8 @@ class Anytime:
         found = self.kernel.choose(branch.rows, cost, MOST_SECONDS)
         if found is None or found[1] == found[2]:
             return None
-        return self.split(branch.rows, branch.height, room, found[0], 0.0, (yes, no) if found[1] == 0 else (no, yes))
+        sides = partial(self.alike, model=yes), partial(self.alike, model=no)
+        return self.split(branch.rows, branch.height, room, found[0], sides if found[1] == 0 else sides[::-1])
 
     def costs(self, node: Node, rows: Rows) -> NDArray[np.int64]:
         """What each of these rows costs below a node."""
@@ -288,14 +347,14 @@ class Anytime:
         below[~goes] = self.costs(node.no, rows[~goes])
         return below
 
-    def build(self, rows: Rows, height: int, leaves: int | None, noise: float) -> GrownBranch | None:
+    def build(self, rows: Rows, height: int, leaves: int | None, noise: float = 0.0) -> GrownBranch | None:
         """A branch grown greedily, or at random to the degree of `noise`; None if the rows cannot make one.
 
         None, too, if the time is up and there is a tree: one that is not finished is of no use.
         """
         if self.ended and (self.has_tree or self.best is not None):
             return None
-        size = len(rows) * max(1, len(self.splits.ordered) + len(self.splits.tests) // 16)
+        size = len(rows) * self.width
         simple = None
         if height <= EXACT or size <= CELLS:
             simple = self.solved(rows, min(height, EXACT), leaves, self.slice)
@@ -308,7 +367,7 @@ class Anytime:
         if self.ended and simple is not None:
             return replace(simple, height=height, is_best=False)
         test = self.greedy(rows, simple, noise)
-        grown = None if test is None else self.split(rows, height, leaves, test, noise)
+        grown = None if test is None else self.split(rows, height, leaves, test, self.anew(noise))
         if simple is None:
             simple = grown or self.solved(rows, EXACT, leaves, self.slice)
             return None if simple is None else replace(simple, height=height, is_best=False)
@@ -324,12 +383,12 @@ class Anytime:
         if found is not None:
             return replace(found, height=height, is_best=found.is_best and height == EXACT + 1)
         test = self.greedy(rows, None, noise) if height > EXACT + 1 else None
-        return None if test is None else self.split(rows, height, leaves, test, noise)
+        return None if test is None else self.split(rows, height, leaves, test, self.anew(noise))
 
     @property
     def slice(self) -> float:
         """Seconds for one exact part."""
-        return max(0.05, min(MOST_SECONDS, 0.2 * self.deadline.left()))
+        return max(LEAST_SECONDS, min(MOST_SECONDS, 0.2 * self.deadline.left()))
 
     def lookahead(self, rows: Rows) -> int | None:
         """The split at the top of the best three levels on few tests, if they are few enough."""
@@ -358,50 +417,40 @@ class Anytime:
         return proposals[min(rank, len(proposals) - 1)].test
 
     def split(
-        self,
-        rows: Rows,
-        height: int,
-        leaves: int | None,
-        test: int,
-        noise: float,
-        like: tuple[GrownBranch, GrownBranch] | None = None,
-        followed: Split | None = None,
+        self, rows: Rows, height: int, leaves: int | None, test: int, sides: tuple[Grow, Grow]
     ) -> GrownBranch | None:
-        """A branch with this split; the branches below are grown, or follow the splits of those they are `like`, or
-        of a tree."""
+        """A branch with this split, and branches below that grow as `sides` says."""
         goes = answers(self.problem, test, rows)
         if goes.all() or not goes.any() or height < 1:
             return None
-        sides: list[GrownBranch] = []
-        for number, part in enumerate((rows[goes], rows[~goes])):
-            room = leaves
-            if leaves is not None:
-                room = leaves - 1 if number == 0 else leaves - sides[0].leaves
-                room = max(1, room if number else leaves - leaves // 2)
-            side = None
-            if followed is not None:
-                side = self.following(part, height - 1, room, followed.no if number else followed.yes)
-            elif like is not None:
-                side = self.alike(part, height - 1, room, like[number])
-            if side is None:
-                side = self.build(part, height - 1, room, noise)
-            if side is None:
-                return None
-            sides.append(side)
-        yes, no = sides
+        room = None if leaves is None else max(1, leaves - leaves // 2)
+        yes = sides[0](rows[goes], height - 1, room)
+        if yes is None:
+            return None
+        no = sides[1](rows[~goes], height - 1, None if leaves is None else max(1, leaves - yes.leaves))
+        if no is None:
+            return None
         return GrownBranch(rows, height, yes.value + no.value, yes.leaves + no.leaves, test=test, yes=yes, no=no)
+
+    def anew(self, noise: float = 0.0) -> tuple[Grow, Grow]:
+        """Sides that are grown greedily, or at random to the degree of `noise`."""
+        return (partial(self.build, noise=noise),) * 2
 
     def alike(self, rows: Rows, height: int, leaves: int | None, model: GrownBranch) -> GrownBranch | None:
         """A branch for these rows with the splits of another, and the last levels solved anew."""
-        if model.solved is not None or height <= EXACT:
-            return None
-        yes, no = model.sides
-        return self.split(rows, height, leaves, model.test, 0.0, (yes, no))
+        branch = None
+        if model.solved is None and height > EXACT:
+            sides = tuple(partial(self.alike, model=side) for side in model.sides)
+            branch = self.split(rows, height, leaves, model.test, (sides[0], sides[1]))
+        return branch or self.build(rows, height, leaves)
 
     def solved(
         self, rows: Rows, height: int, leaves: int | None, seconds: float, start: Node | None = None
     ) -> GrownBranch | None:
-        found: SolvedBranch | None = self.kernel.best(rows, height, min(seconds, self.deadline.left()), leaves, start)
+        left = self.deadline.left()
+        if self.best is None and not self.has_tree:
+            left = max(left, LEAST_SECONDS)
+        found: SolvedBranch | None = self.kernel.best(rows, height, min(seconds, left), leaves, start)
         if found is None:
             return None
         return GrownBranch(rows, height, found.value, found.leaves, found.is_best, found.tree)
@@ -412,9 +461,11 @@ def first_tree(problem: Problem, deadline: Deadline) -> Node | None:
 
     Ctrl-C, which the kernels notice, is passed on: nobody else hears of it.
     """
-    search = Anytime(problem, lambda tree: None, lambda: False)
-    search.deadline = deadline
-    first = search.first()
-    if search.kernel.is_interrupted:
+    pressed = Event()
+    with remembering(pressed.set):
+        search = Anytime(problem, lambda tree: None, pressed.is_set)
+        search.deadline = deadline
+        first = search.first()
+    if pressed.is_set() or search.is_interrupted:
         raise KeyboardInterrupt
     return None if first is None else first.node()

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf
+from threading import Thread
 from time import monotonic
 from typing import Any, ClassVar
 from uuid import uuid4
@@ -50,6 +51,8 @@ POLL = 0.5  # seconds between two looks at the clock
 BETWEEN_NEWS = 1.0  # seconds between two questions of a task for the best value
 MOMENT, SHARE_OF_MOMENT = 1.0, 0.1  # seconds before the time limit at which tasks end, and their share of what is left
 SHARE = 0.2  # of the time, for a first tree of depth two
+TO_CONNECT = 0.3  # seconds: with less time left, the cluster is not asked for help
+TO_LEAVE = 0.3  # the most seconds to wait until the cluster knows that the run is over
 
 
 class ClusterBackend(BackendBase):
@@ -101,15 +104,36 @@ class ClusterBackend(BackendBase):
         return search.answer()
 
     def _spread(self, search: _Search) -> None:
+        client, left = None, search.limits.deadline.left()
         try:
-            client = connected(self.address, search.limits.deadline.left())
+            client = connected(self.address, left) if left >= TO_CONNECT else None
         except BackendError:
             if not search.limits.deadline.passed:
                 raise
+        if client is None:
             search.notes.append(f"the cluster at {self.address} did not answer in the time that was left")
             return
-        with client:
-            _Tasks(client, search).run()
+        tasks = None
+        try:
+            tasks = _Tasks(client, search)
+            tasks.run()
+        finally:
+            _leave(client, tasks)
+
+
+def _leave(client: Any, tasks: _Tasks | None) -> None:
+    """Closes the connection, and waits only a moment for it: a busy cluster may take long to answer."""
+
+    def tidy_up() -> None:
+        with suppress(Exception):  # a cluster that was lost has nothing to tidy up
+            if tasks is not None:
+                tasks.cancel()
+        with suppress(Exception):
+            client.close()
+
+    leaving = Thread(target=tidy_up, name="treeml leaves the cluster", daemon=True)
+    leaving.start()
+    leaving.join(TO_LEAVE)
 
 
 @dataclass(eq=False)
@@ -253,7 +277,8 @@ class _Tasks:
             while self._send() and not self._is_over():
                 self._listen()
                 try:
-                    done, _ = wait(list(self.running), POLL, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
+                    seconds = min(POLL, max(0.01, self.search.limits.deadline.left()))
+                    done, _ = wait(list(self.running), seconds, "FIRST_COMPLETED")  # type: ignore[no-untyped-call]
                 except TimeoutError:
                     continue
                 for future in done:
@@ -263,10 +288,10 @@ class _Tasks:
         except OSError as error:  # the scheduler is gone
             self.search.stop = Stop.FAILED
             self.search.notes.append(f"the cluster was lost before the end: {error}")
-        finally:
-            with suppress(Exception):  # a cluster that was lost has nothing to tidy up
-                self.client.cancel([*self.running, self.problem], force=True)
-                self.news.delete()
+
+    def cancel(self) -> None:
+        self.client.cancel([*self.running, self.problem], force=True)
+        self.news.delete()
 
     def _send(self) -> bool:
         """Sends as many tasks as the workers can use; False if there is nothing left."""

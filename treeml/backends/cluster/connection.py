@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import Any
 
 from treeml.lang.diagnostic import BackendError, Diagnostic
@@ -14,23 +15,27 @@ def connected(address: str, most: float = float("inf")) -> Any:
 
     BackendError if Dask is not installed, or nobody answers, or there is no worker.
     """
-    seconds = max(1.0, min(SECONDS, most))
+    end = monotonic() + min(SECONDS, most)
     try:
         from distributed import Client  # imported here: an extra, and start-up time
     except ImportError as error:
         raise BackendError(_needs("distributed")) from error
     try:
-        client: Any = Client(address, timeout=f"{seconds}s")  # type: ignore[no-untyped-call]
+        client: Any = Client(address, timeout=f"{_left(end)}s")  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise BackendError(_no_cluster(address, f"{type(error).__name__}: {error}")) from error
     try:
-        client.wait_for_workers(1, timeout=seconds)
+        client.wait_for_workers(1, timeout=_left(end))
     except Exception as error:
         client.close()
         if not isinstance(error, TimeoutError):
             raise
         raise BackendError(_no_cluster(address, "a scheduler answers, and it has no workers", "worker")) from error
     return client
+
+
+def _left(end: float) -> float:
+    return max(0.1, end - monotonic())
 
 
 def _needs(package: str) -> Diagnostic:

@@ -24,6 +24,7 @@ from treeml.backends.contract import (
     Limits,
     OnProgress,
     Option,
+    Progress,
     Refusal,
     Status,
     Stop,
@@ -108,9 +109,9 @@ class ImproveBackend(BackendBase):
         from treeml.backends.anytime.search import first_tree
         from treeml.backends.heuristics.cart import CartBackend
         from treeml.backends.improve.rounds import ImproveSettings, improve, is_about_shape
-        from treeml.backends.improve.starts import from_other_starts
+        from treeml.backends.improve.starts import from_other_starts, replaces_parts
         from treeml.backends.improve.vertices import grow, node_of
-        from treeml.problem.evaluate import meets_all
+        from treeml.problem.evaluate import evaluate_goals, meets_all
 
         began = monotonic()
         options = dict(limits.options)
@@ -128,7 +129,13 @@ class ImproveBackend(BackendBase):
                 return grown
             start = grown.tree
         plain = replace(limits, options={})
-        answer = improve(problem, start, inners, plain, settings, on_progress)
+        if starts != 1 and replaces_parts(problem, inners, settings):
+            value = evaluate_goals(problem, start)
+            answer = Answer(Status.LOCAL, Stop.FINISHED, start, value, raw_status="no subtree in reach can be improved")
+            if on_progress is not None and on_progress(Progress(monotonic() - began, value, None, start)) is False:
+                answer = replace(answer, status=Status.FEASIBLE, stop=Stop.INTERRUPTED, raw_status="")
+        else:
+            answer = improve(problem, start, inners, plain, settings, on_progress)
         goes_on = starts != 1 and not settings.checkpoint and not is_about_shape(problem)
         if answer.status is Status.LOCAL and goes_on:
             answer = from_other_starts(problem, answer, inners, plain, settings, starts, on_progress)

@@ -20,6 +20,8 @@ FEW_CUTS = 32  # per column: up to this many, counting all pairs measured faster
 FEW_CELLS = 2048  # rows times columns: up to this many, sorting columns measured faster than making tests of them,
 SHALLOW = 3  # for trees of at most this depth,
 TINY_CUTS = 12  # and columns with more cuts than this
+MOST_PAIRED = 8192  # tests of the binary kernel with pair counts, as in treeml/native/pair/run.c
+UNPAIRED_CUTS = 2  # per column: from this many, the numeric kernel measured faster than the binary one without them
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
 OF_COUPLED = frozenset({"hand_over"})  # options that concern the coupled search, whatever the kernel
@@ -184,10 +186,22 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
         return False, "the binary kernel runs: the columns are yes-or-no tests already"
     columns, tests = len(columns_of(problem)), len(problem.tests)
     numeric, reason = prefer_numeric_for(tests, columns, problem.rows, problem.max_depth)
+    if not numeric and tests >= UNPAIRED_CUTS * columns and lacks_pair_counts(problem):
+        numeric, reason = True, "the numeric kernel runs: the binary one could not count pairs of tests for this goal"
     obstacle = can_take(problem) if numeric else None
     if obstacle is not None:
         return False, f"the binary kernel runs: the numeric one cannot, since {obstacle}"
     return numeric, reason
+
+
+def lacks_pair_counts(problem: Problem) -> bool:
+    """Does the binary kernel search this problem test by test, without counting pairs of tests?"""
+    if any(bound.sum.kinds() & {"Purity", "LeafErrors"} for bound in problem.bounds):
+        return True
+    terms = [term for goal in problem.goals for _, term in goal.sum.parts]
+    if any(isinstance(term, TestCost) or (isinstance(term, Loss) and term.kind != "squared") for term in terms):
+        return True
+    return problem.classes != 2 and problem.bound_on("Leaves", "<=") is not None
 
 
 def prefer_numeric_for(tests: int, columns: int, rows: int, depth: int | None) -> tuple[bool, str]:
@@ -202,7 +216,7 @@ def prefer_numeric_for(tests: int, columns: int, rows: int, depth: int | None) -
 
 def is_numeric_better(tests: int, columns: int, rows: int, depth: int | None) -> bool:
     """Is the numeric kernel faster on problems of this size?"""
-    if tests > FEW_TESTS and tests > FEW_CUTS * columns:
+    if (tests > FEW_TESTS and tests > FEW_CUTS * columns) or tests > MOST_PAIRED:
         return True
     is_small = depth is not None and depth <= SHALLOW and rows * columns <= FEW_CELLS
     return is_small and tests > TINY_CUTS * columns

@@ -27,6 +27,7 @@ from treeml.backends.native.goals import (
 )
 from treeml.backends.native.inputs import in_search_units, is_impossible, make_solver, search_settings
 from treeml.backends.native.perfect import smallest_perfect
+from treeml.lang.quantities import decimal
 from treeml.problem.answers import has_bits_in_time
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
@@ -125,11 +126,11 @@ class NativeRun:
         """
         upper, enough = self.limits.options.get("upper"), self.limits.options.get("enough")
         if enough is not None and answer.raw_status == "feasible, enough":
-            answer = replace(answer, notes=(*answer.notes, f"stopped at a tree better than enough = {enough}"))
+            answer = replace(answer, notes=(*answer.notes, f"stopped at a tree better than enough = {decimal(enough)}"))
         if upper is None:
             return answer
         limit = -upper if self.problem.goals[0].negated else upper
-        note = f"there is no tree better than upper = {upper}"
+        note = f"there is no tree better than upper = {decimal(upper)}"
         unknown = Answer(
             Status.UNKNOWN, answer.stop, statistics=answer.statistics, raw_status=answer.raw_status, notes=(note,)
         )
@@ -138,7 +139,7 @@ class NativeRun:
         if answer.objective is None or answer.objective[0] < limit:
             return answer
         # Rounding: the search was given a slightly larger limit, and found a tree between the two.
-        note = f"the tree that was found is not better than upper = {upper}"
+        note = f"the tree that was found is not better than upper = {decimal(upper)}"
         return replace(unknown, stop=Stop.FINISHED, notes=(note,))
 
     def refined(self, found: Found | None, objective: NativeObjective, settings: dict[str, Any]) -> Answer:

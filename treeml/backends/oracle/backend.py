@@ -17,6 +17,8 @@ from math import comb
 from time import monotonic
 from typing import Any, ClassVar
 
+import numpy as np
+
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import (
     NO_LIMITS,
@@ -325,8 +327,9 @@ def _groups(problem: Problem) -> list[list[int]]:
 
 def _masks(problem: Problem, alike: list[list[int]]) -> list[int]:
     """For every test the groups that answer yes, one bit each."""
-    bits = problem.bits
-    return [sum(1 << place for place, rows in enumerate(alike) if bits[test, rows[0]]) for test in range(len(bits))]
+    firsts = np.array([rows[0] for rows in alike], dtype=np.intp)
+    packed = np.packbits(problem.bits[:, firsts], axis=1, bitorder="little")
+    return [int.from_bytes(yes.tobytes(), "little") for yes in packed]
 
 
 def _deepest(problem: Problem, distinct: int, tests: int) -> int:

@@ -54,10 +54,12 @@ def alone(plan: Plan, limits: Limits, start: Node | None = None, on_progress: On
 def _with_first_tree(company: Companion, answer: Answer, plan: Plan) -> Answer:
     """The better of both answers, after a moment to find a tree with a split if the run was stopped before it had one.
 
+    A run that had hardly begun has that moment, too: its first tree may be the first split that it looked at.
+
     Pressing Ctrl-C again ends that moment.
     """
     is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED)
-    if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf)):
+    if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf) or company.had_no_time):
         with suppress(KeyboardInterrupt):
             company.first_tree()
     return company.joined(answer, plan)

@@ -27,10 +27,13 @@ HEAD_START = 0.2  # processor seconds that the exact search has for itself
 PATIENCE = 1.0  # seconds after which it has company even if the processor was busy with other work
 SHARE_OF_LIMIT = 0.05  # of a time limit: the head start is no longer
 SHORT = 10.0  # seconds: with a limit up to this, a timer starts the companion, for the search seldom looks around
-RESCUE = 0.5  # seconds after the time limit for a first tree
-ENDING = 1.0  # the most seconds to wait for the companion at the end
+RESCUE = 0.4  # seconds after the time limit for a first tree
+MOMENT = 0.3  # seconds: a run that is over by then had no time for a tree worth the name
+ENDING = (
+    0.4  # the most seconds to wait for the companion at the end; both together are less than a limit may be exceeded
+)
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
-NOTE_ON_FIRST = "the run was stopped before it had a tree with a split: this one was grown in a moment"
+NOTE_ON_FIRST = "the run was stopped before its search had found a tree: this one was grown in a moment"
 
 Work = Callable[["Companion"], None]
 
@@ -51,6 +54,7 @@ class Companion:
         self.proof: Proof = ()
         self.trace: list[Progress] = []
         self.is_stopped = False  # by the caller's on_progress
+        self.had_no_time = False  # was the run over before any search could be expected to have a good tree?
         self.failure: BaseException | None = None
         self.is_enough: Callable[[], bool] = lambda: False  # is any tree with a split enough by now?
         self.note = NOTE  # on where its tree comes from
@@ -167,6 +171,7 @@ class Companion:
             self._thread.join(self.limits.deadline.left())
 
     def end(self) -> None:
+        self.had_no_time = self._thread is not None and monotonic() - self.began < MOMENT
         self.over.set()
         for interrupt in self.interrupts:
             interrupt()
@@ -176,12 +181,22 @@ class Companion:
             raise self.failure
 
     def first_tree(self) -> None:
-        """Looks for a tree with a split in the moment that a time limit leaves for ending, unless there is one."""
-        if isinstance(self.tree, Split):
+        """Looks for a tree with a split in the moment that a time limit leaves for ending, unless there was time."""
+        if isinstance(self.tree, Split) and not self.had_no_time:
             return
-        self.note = NOTE_ON_FIRST
+        before = self.tree
+        try:
+            if self._thread is not None:
+                self._thread.join(ENDING)  # it may be about to find one
+            if not isinstance(self.tree, Split) or self.had_no_time:
+                self._search_again()
+        finally:
+            self.note = self.note if self.tree is before else NOTE_ON_FIRST
+
+    def _search_again(self) -> None:
         self.limits = replace(self.limits, options={}, deadline=Deadline.after(RESCUE))
-        self.is_enough = lambda: isinstance(self.tree, Split)
+        soon = Deadline.after(RESCUE / 2)  # small tables have a better tree than the very first by then
+        self.is_enough = lambda: isinstance(self.tree, Split) and soon.passed
         self.over.clear()
         self._work(self)
         self.over.set()

@@ -42,7 +42,7 @@ def improve_while(company: Companion) -> None:
         company.offer(company.start)
     if local_kernel.takes(problem):
         search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
-        company.interrupts.append(search.kernel.interrupt)
+        company.interrupts.append(search.interrupt)
         search.run(limits.deadline)
     elif offers_smaller_trees(company):
         return

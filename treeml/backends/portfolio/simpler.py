@@ -70,7 +70,7 @@ def search_while(
 
     if local_kernel.takes(asked):
         search = Anytime(asked, offer, is_over, seed, heard)
-        company.interrupts.append(search.kernel.interrupt)
+        company.interrupts.append(search.interrupt)
         search.run(deadline)
         company.interrupts.pop()
     elif multipliers.takes(asked):

@@ -4,6 +4,7 @@
 #define TREEML_WIDE_H
 
 #include <limits.h>
+#include <stdint.h>
 
 #if defined(__SIZEOF_INT128__) && !defined(TREEML_PLAIN_C)
 __extension__ typedef __int128 wide;
@@ -14,5 +15,11 @@ typedef unsigned _BitInt (128) unsigned_wide;
 #else
 #error "integers of 128 bits are needed: __int128 or _BitInt (128) of C23"
 #endif
+
+/* The nearest double. Processors convert 64 bits at once, and most numbers have no more. */
+static inline double real_of_wide (wide number) {
+  const int64_t low = (int64_t) number;
+  return low == number ? (double) low : (double) number;
+}
 
 #endif

@@ -275,6 +275,23 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
                                 problem->low_yes, problem->low_no);
 }
 
-const struct model class_model = {
-    subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums, pairs,       idle,
-    side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar};
+const struct model class_model = {subproblem_make,
+                                  subproblem_release,
+                                  worker_make,
+                                  worker_release,
+                                  measure,
+                                  leaf,
+                                  sums,
+                                  pairs,
+                                  idle,
+                                  side_leaf,
+                                  information,
+                                  side_rows,
+                                  pass,
+                                  NULL,
+                                  NULL,
+                                  NULL,
+                                  larger_side,
+                                  similar,
+                                  NULL,
+                                  NULL};

@@ -164,7 +164,6 @@ void solve_with_leaves (struct worker *worker, int32_t depth, int64_t leaves, in
     return;
   }
   if (useful == 1) {
-    worker->model->sums (worker, problem);
     problem->paired = 0;
     solve_stump (worker, problem, fact);
     return;

@@ -47,7 +47,7 @@ static int worker_make (struct worker *worker) {
   int fits = sums_make (worker, &worker->small_sums, 1);
   /* A pass needs no worths, and needs the count only if support is bounded. */
   worker->small_sums.channels = worker->rows->outputs + 1 + (worker->solver->options.support > 1);
-  worker->workspace = arena_allocate (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
+  worker->workspace = arena_reserve (arena, 64 * tests * (size_t) worker->rows->channels, sizeof (double));
   fits = fits && worker->workspace && packed_make (worker);
   for (int side = 0; side < 2; side++) {
     worker->answer.real_leaf[side] = arena_allocate (arena, tests, sizeof (double));
@@ -73,10 +73,17 @@ static void worker_release (struct worker *worker) {
 }
 
 double squares_of (const struct worker *worker, const int32_t *ids, int32_t count) {
-  double squares = 0;
-  for (int32_t i = 0; i < count; i++)
-    squares += worker->rows->square[ids[i]];
-  return squares;
+  /* Several sums at once, since each waits for its last addition; squares are multiples of a grain, so that no order
+     of them rounds. */
+  const double *square = worker->rows->square;
+  double sum[4] = {0};
+  int32_t i = 0;
+  for (; i + 4 <= count; i += 4)
+    for (int k = 0; k < 4; k++)
+      sum[k] += square[ids[i + k]];
+  for (; i < count; i++)
+    sum[0] += square[ids[i]];
+  return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
 static void measure (struct worker *worker, struct subproblem *problem) {
@@ -166,16 +173,10 @@ static void sums (struct worker *worker, struct subproblem *problem) {
   add_tests (worker, problem, rows->square, 1, test_squares (worker, problem));
 }
 
-double side_gain (const struct worker *worker, double leaf_saves, double best_saves, int64_t *leaves) {
-  const double price = (double) worker->shared->price / worker->solver->unit;
-  const int splits = best_saves >= 0 && (leaf_saves < 0 || best_saves - leaf_saves > price);
-  *leaves += splits ? 2 : 1;
-  return splits ? best_saves : leaf_saves;
-}
-
 int64_t value_of_sides (const struct worker *worker, const double *leaf, const double *best, double squares) {
   int64_t leaves = 0;
-  const double yes = side_gain (worker, leaf[1], best[1], &leaves), no = side_gain (worker, leaf[0], best[0], &leaves);
+  const double price = price_in_squares (worker);
+  const double yes = side_gain (price, leaf[1], best[1], &leaves), no = side_gain (price, leaf[0], best[0], &leaves);
   return yes < 0 || no < 0 ? UNREACHABLE : value_of_gain (worker, squares, yes + no, leaves);
 }
 
@@ -324,4 +325,5 @@ static void similar (struct worker *worker, struct subproblem *problem, int32_t 
 
 const struct model moment_model = {
     subproblem_make, subproblem_release, worker_make, worker_release, measure, leaf, sums, pairs,       idle,
-    side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar};
+    side_leaf,       information,        side_rows,   pass,           NULL,    NULL, NULL, larger_side, similar,
+    packed_stump,    packed_side};

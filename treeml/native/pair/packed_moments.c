@@ -1,6 +1,8 @@
 /* Passes over packed rows, and the lines that they share. */
 #include "pair/packed_moments.h"
 
+#include "pair/search_parts.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -22,7 +24,13 @@ int packed_make (struct worker *worker) {
   kept->known = arena_allocate (arena, tests, sizeof *kept->known);
   kept->list = arena_allocate (arena, tests, sizeof *kept->list);
   kept->begin = arena_allocate (arena, tests, sizeof *kept->begin);
-  return kept->known && kept->list && kept->begin;
+  int fits = kept->known && kept->list && kept->begin;
+  for (int side = 0; side < 2; side++) {
+    kept->root[side] = arena_allocate (arena, tests, sizeof *kept->root[side]);
+    kept->value[side] = arena_allocate (arena, tests, sizeof *kept->value[side]);
+    fits = fits && kept->root[side] && kept->value[side];
+  }
+  return fits;
 }
 
 void packed_release (struct worker *worker) {
@@ -31,6 +39,10 @@ void packed_release (struct worker *worker) {
   arena_release (arena, worker->kept.list);
   arena_release (arena, worker->kept.begin);
   arena_release (arena, worker->kept.lanes);
+  for (int side = 0; side < 2; side++) {
+    arena_release (arena, worker->kept.root[side]);
+    arena_release (arena, worker->kept.value[side]);
+  }
 }
 
 void packed_open (struct worker *worker, const struct subproblem *problem) {
@@ -39,6 +51,9 @@ void packed_open (struct worker *worker, const struct subproblem *problem) {
     kept->known[kept->list[i]] = 0;
   kept->count = 0;
   kept->used = 0;
+  for (int side = 0; side < 2; side++)
+    for (int32_t test = 0; test < worker->rows->shape.tests; test++)
+      kept->root[side][test] = is_unknown;
   kept->owner = problem;
   memcpy (kept->hash, problem->hash, sizeof kept->hash);
 }
@@ -147,33 +162,37 @@ int add_packed_rows (struct worker *worker, const int32_t *ids, int32_t count, i
   return add_rows_to_lines (worker, ids, count, worths, NULL, sums);
 }
 
-/* The best depth-two value of a side. Single precision finds the few root tests that may be the best one, and only
-   these are computed in full. */
+/* The best depth-two value of a side, and its root. Single precision finds the few root tests that may be the best one,
+   and only these are computed in full. */
 static int64_t best_packed (struct worker *worker, const struct cell_sums *all, const struct cell_sums *without,
-                            double squares) {
+                            double squares, int32_t *root) {
   const struct cell_answer *answer = &worker->answer;
   const struct shape *shape = &worker->rows->shape;
   const struct cell_question question = {.shift = worker->rows->shift, .joined = worker->rows->joined};
+  const double price = price_in_squares (worker);
   double total[4] = {0, 0, 1, 0}, *value = worker->scratch, lowest = INFINITY;
   for (int channel = 0; channel < 2; channel++)
     total[channel] = (double) (all->whole_total[channel] - (without ? without->whole_total[channel] : 0));
   int64_t best = value_of_gain (worker, squares, leaf_gain (worker, total), 1);
+  *root = is_leaf;
   if (!ask_moments (worker, all, without, 1))
     return UNREACHABLE;
   for (int32_t test = 0; test < shape->tests; test++) {
     int64_t leaves = 0;
     double gain = 0;
     for (int side = 0; side < 2; side++)
-      gain += side_gain (worker, answer->float_leaf[side][test], answer->float_best[side][test], &leaves);
+      gain += side_gain (price, answer->float_leaf[side][test], answer->float_best[side][test], &leaves);
     value[test] = (squares - gain) * worker->solver->unit + (double) (leaves * worker->shared->price);
-    lowest = fmin (lowest, value[test]);
+    lowest = value[test] < lowest ? value[test] : lowest;
   }
   const double limit = lowest + 0x1p-18 * squares * worker->solver->unit + 4;
   for (int32_t test = 0; test < shape->tests; test++)
     if (value[test] <= limit) {
       double leaf[2], most[2];
       worker->cells->one_root (shape, &question, all, without, test, leaf, most);
-      best = smaller (best, value_of_sides (worker, leaf, most, squares));
+      const int64_t here = value_of_sides (worker, leaf, most, squares);
+      *root = here < best ? test : *root;
+      best = smaller (best, here);
     }
   return best;
 }
@@ -188,11 +207,56 @@ enum passed pass_packed (struct worker *worker, struct subproblem *problem, int3
   if (!add_rows_to_lines (worker, worker->small_ids, count, 0, keeps ? worker->kept.known : NULL, sums))
     return pass_stopped;
   const double squares = squares_of (worker, worker->small_ids, count);
-  *(small_is_yes ? yes : no) = best_packed (worker, sums, NULL, squares);
-  *(small_is_yes ? no : yes) = best_packed (worker, &problem->sums, sums, problem->squares - squares);
+  int64_t value[2];
+  int32_t root[2];
+  value[small_is_yes] = best_packed (worker, sums, NULL, squares, &root[small_is_yes]);
+  value[!small_is_yes] = best_packed (worker, &problem->sums, sums, problem->squares - squares, &root[!small_is_yes]);
   if (solver_stopping (worker->solver))
     return pass_stopped;
+  for (int side = 0; side < 2 && is_open (worker, problem); side++) {
+    worker->kept.root[side][test] = root[side];
+    worker->kept.value[side][test] = value[side];
+  }
+  *yes = value[1];
+  *no = value[0];
   if (keeps)
     keep_lines (worker, problem, test, small_is_yes, sums);
   return pass_exact;
+}
+
+int packed_side (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes,
+                 struct fact *fact) {
+  if (!worker->rows->packed || !is_open (worker, problem) || worker->kept.root[yes][test] == is_unknown)
+    return 0;
+  const int64_t value = worker->kept.value[yes][test];
+  *fact = (struct fact) {value, value, worker->kept.root[yes][test], two_stumps};
+  return 1;
+}
+
+int packed_stump (struct worker *worker, struct subproblem *problem, struct fact *fact) {
+  enum { piece = 64 };
+  const struct rows *rows = worker->rows;
+  if (!rows->packed)
+    return 0;
+  struct packed_rows here = {rows->row_bits, rows->row_bytes, NULL, 0, rows->packed, rows->shift, rows->joined, NULL};
+  const int64_t stride = rows->shape.stride;
+  int32_t *sums = worker->small_sums.whole_test;
+  memset (sums, 0, 2 * (size_t) stride * sizeof *sums);
+  for (int32_t first = 0; first < problem->start[1]; first += piece) {
+    here.ids = problem->ids + first;
+    here.count = problem->start[1] - first < piece ? problem->start[1] - first : piece;
+    worker->cells->sum_packed (&rows->shape, &here, sums);
+  }
+  const double *total = problem->sums.real_total;
+  for (int32_t test = 0; test < rows->shape.tests; test++) {
+    const double yes[3] = {sums[test], sums[stride + test], 1}, no[3] = {total[0] - yes[0], total[1] - yes[1], 1};
+    if (yes[0] < 0.5 || no[0] < 0.5)
+      continue;
+    const double gain = leaf_gain (worker, yes) + leaf_gain (worker, no);
+    const int64_t value = value_of_gain (worker, problem->squares, gain, 2);
+    if (value < fact->upper)
+      *fact = (struct fact) {fact->lower, value, test, both_leaves};
+  }
+  fact->lower = fact->upper;
+  return 1;
 }

@@ -13,7 +13,6 @@ static int32_t emit_side (struct worker *worker, struct tree *tree, const struct
                           int yes) {
   struct subproblem *spare = worker->spare;
   load_child (worker, problem, spare, test, yes);
-  worker->model->sums (worker, spare);
   struct fact fact = {0, worker->model->leaf (worker, spare), is_leaf, 0};
   solve_stump (worker, spare, &fact);
   const int32_t node = emit (worker, tree, fact.split);
@@ -33,7 +32,6 @@ static int32_t emit_one_stump (struct worker *worker, struct tree *tree, const s
   int64_t value[2];
   for (int stump = 0; stump < 2; stump++) {
     load_child (worker, problem, worker->spare, test, stump);
-    worker->model->sums (worker, worker->spare);
     struct fact fact = {0, worker->model->leaf (worker, worker->spare), is_leaf, 0};
     const int64_t leaf = fact.upper;
     solve_stump (worker, worker->spare, &fact);
@@ -58,7 +56,10 @@ static int32_t rebuild_child (struct worker *worker, struct tree *tree, struct s
   push_path (worker, test, yes);
   struct fact fact;
   const int64_t nodes = worker->statistics.nodes, upper = *target < UNREACHABLE ? *target + 1 : UNREACHABLE;
-  if (leaves)
+  if (!leaves && depth == pass_depth && worker->model->found_side &&
+      worker->model->found_side (worker, problem, test, yes, &fact))
+    worker->statistics.nodes++;
+  else if (leaves)
     solve_with_leaves (worker, depth - 1, leaves, upper, &fact);
   else
     solve (worker, depth - 1, upper, &fact);

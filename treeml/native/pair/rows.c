@@ -392,8 +392,10 @@ static void add_groups (const treeml_solver *solver, int32_t output, const int32
   double rest = 0;
   for (int64_t row = 0; row < solver->rows; row++) {
     const struct group *mine = &group[first[row]];
-    const struct nearest near = nearest_mean (mine->sum, mine->weight);
     const int64_t weight = solver->weight ? solver->weight[row] : 1;
+    if (mine->weight == weight && first[row] == row) /* alone, or beside rows without weight: nothing varies */
+      continue;
+    const struct nearest near = nearest_mean (mine->sum, mine->weight);
     total_add (within, weighted_square (weight, target[row * solver->outputs] - centre - near.q));
     if (first[row] == row && mine->weight > 0)
       rest += (double) near.r * (double) near.r / (double) mine->weight;
@@ -414,21 +416,30 @@ static double store_moments (const treeml_solver *solver, struct rows *rows, int
   double sizes = 0, weights = 0, most = 0, carry = 0, carried = 0, count = 0;
   for (int64_t row = 0; row < solver->rows; row++)
     if (first[row] == row && group[row].weight > 0) {
-      const double sum = fabs ((double) group[row].sum), weight = (double) group[row].weight;
+      const double sum = fabs (real_of_wide (group[row].sum)), weight = real_of_wide (group[row].weight);
       sizes += sum;
       weights += weight;
-      most = fmax (most, sum / weight);
+      most = sum > most * weight ? sum / weight : most; /* a division takes long */
       count++;
     }
   const double grain = sizes < 0x1p52 ? 0 : grain_of (sizes), heavy = weights < 0x1p52 ? 0 : grain_of (weights);
   for (int64_t row = 0; row < solver->rows; row++)
     if (first[row] == row) {
       double *moment = rows->moment + row * width;
-      moment[0] = round_to_grain ((double) group[row].weight, heavy, &carried);
-      moment[1 + output] = round_to_grain ((double) group[row].sum, grain, &carry);
+      moment[0] = round_to_grain (real_of_wide (group[row].weight), heavy, &carried);
+      moment[1 + output] = round_to_grain (real_of_wide (group[row].sum), grain, &carry);
     }
   const double off = count * grain, unsure = count * heavy, rest = off + most * unsure;
   return 1.01 * (2 * most * off + most * most * unsure + rest * rest / fmax (heavy, 1));
+}
+
+/* A division takes long, and most rows weigh 1. */
+static double quotient (double over, double under) { return under == 1 ? over : over / under; }
+
+/* The least whole number that is not below one between 0 and 2^62. */
+static double whole_above (double number) {
+  const int64_t below = (int64_t) number;
+  return (double) (below + ((double) below < number));
 }
 
 /* The most that a row can add to the cost of a leaf: its weight times the squared distance to the farthest mean. */
@@ -438,13 +449,13 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
     double low = 1e300, high = -1e300;
     for (int64_t i = 0; i < count; i++)
       if (rows->moment[i * width] > 0) {
-        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        const double mean = quotient (rows->moment[i * width + 1 + output], rows->moment[i * width]);
         low = mean < low ? mean : low;
         high = mean > high ? mean : high;
       }
     for (int64_t i = 0; i < count; i++)
       if (rows->moment[i * width] > 0) {
-        const double mean = rows->moment[i * width + 1 + output] / rows->moment[i * width];
+        const double mean = quotient (rows->moment[i * width + 1 + output], rows->moment[i * width]);
         const double far = mean - low > high - mean ? mean - low : high - mean;
         rows->moment[i * width + 2 + outputs] += rows->moment[i * width] * far * far;
       }
@@ -453,14 +464,16 @@ static void set_worths (const treeml_solver *solver, struct rows *rows, double s
   double total = 0;
   for (int64_t i = 0; i < count; i++) {
     double *worth = &rows->moment[i * width + 2 + outputs];
-    *worth = fmin (*worth * (1 + 0x1p-40), 2 * squares);
+    const double more = *worth * (1 + 0x1p-40);
+    *worth = more < 2 * squares ? more : 2 * squares;
     total += *worth;
   }
   const double grain = grain_of (total);
+  const double grains = grain > 0 ? 1 / grain : 0; /* exact, since a grain is a power of two */
   for (int64_t i = 0; i < count && grain > 0; i++) {
     double *worth = &rows->moment[i * width + 2 + outputs];
-    *worth = ceil (*worth / grain) * grain;
-    rows->worth[i] = (int64_t) fmin (*worth * solver->unit, 0x1p52) + 2;
+    *worth = whole_above (*worth * grains) * grain;
+    rows->worth[i] = (int64_t) (*worth * solver->unit < 0x1p52 ? *worth * solver->unit : 0x1p52) + 2;
   }
 }
 
@@ -479,11 +492,11 @@ static int pack_moments (treeml_solver *solver, struct rows *rows) {
   double weight = 0, sum = 0, weights = 0, sums = 0, worth = 0, all_worths = 0;
   for (int32_t i = 0; i < rows->rows; i++) {
     const double *moment = rows->moment + (int64_t) i * rows->channels;
-    weight = fmax (weight, moment[0]);
-    sum = fmax (sum, fabs (moment[1]));
+    weight = weight > moment[0] ? weight : moment[0];
+    sum = sum > fabs (moment[1]) ? sum : fabs (moment[1]);
     weights += moment[0];
     sums += fabs (moment[1]);
-    worth = fmax (worth, moment[rows->channels - 1]);
+    worth = worth > moment[rows->channels - 1] ? worth : moment[rows->channels - 1];
     all_worths += moment[rows->channels - 1];
   }
   if (rows->outputs > 1 || solver->options.support > 1)
@@ -503,11 +516,12 @@ static int pack_moments (treeml_solver *solver, struct rows *rows) {
     return 0;
   /* A power of two of which 64 worths are at most 2^30, and all worths too; worths are rounded up to it. */
   rows->worth_grain = ldexp (1, (int) ceil (log2 (fmax (fmax (all_worths, chunk * worth), 0x1p-900))) - 29);
+  const double grains = 1 / rows->worth_grain;
   for (int32_t i = 0; i < rows->rows; i++) {
     double *moment = rows->moment + (int64_t) i * rows->channels;
     rows->packed[i] = (int32_t) moment[1] * (1 << rows->shift) + (int32_t) moment[0];
     moment[2] = moment[0]; /* without a bound on support, the count only tells which tests split the rows */
-    rows->packed_worth[i] = (int32_t) ceil (moment[3] / rows->worth_grain);
+    rows->packed_worth[i] = (int32_t) whole_above (moment[3] * grains);
     moment[3] = rows->packed_worth[i] * rows->worth_grain;
   }
   return 1;
@@ -538,8 +552,10 @@ int rows_make_moments (treeml_solver *solver, struct rows *rows) {
   for (int32_t output = 0; output < outputs; output++) {
     add_groups (solver, output, first, group, &unavoidable);
     for (int64_t row = 0; row < solver->rows; row++)
-      if (first[row] == row && group[row].weight > 0)
-        rows->square[row] += (double) group[row].sum * (double) group[row].sum / (double) group[row].weight;
+      if (first[row] == row && group[row].weight > 0) {
+        const double sum = real_of_wide (group[row].sum);
+        rows->square[row] += quotient (sum * sum, real_of_wide (group[row].weight));
+      }
     rows->error += store_moments (solver, rows, output, first, group);
   }
   arena_release (arena, group);

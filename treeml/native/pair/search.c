@@ -239,6 +239,9 @@ void try_split (struct worker *worker, struct subproblem *problem, int32_t usefu
 
 /* Finds the best stump for a problem of depth one. */
 void solve_stump (struct worker *worker, struct subproblem *problem, struct fact *fact) {
+  if (worker->model->stump && worker->model->stump (worker, problem, fact))
+    return;
+  worker->model->sums (worker, problem);
   for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
     if (worker->model->idle (worker, problem, test))
       continue;
@@ -367,7 +370,6 @@ int pairs_of_root (struct worker *worker, struct subproblem *problem, struct fac
   }
   const int64_t floor = fact->lower;
   worker->completing = 1;
-  worker->model->sums (worker, problem);
   solve_stump (worker, problem, fact);
   worker->completing = 0;
   fact->lower = floor; /* deeper trees were not looked at */
@@ -403,7 +405,6 @@ void solve (struct worker *worker, int32_t depth, int64_t upper, struct fact *fa
       return;
   }
   if (useful == 1) {
-    worker->model->sums (worker, problem);
     solve_stump (worker, problem, fact);
     return;
   }

@@ -74,6 +74,11 @@ struct model {
   void (*paid_sides) (struct worker *, struct subproblem *);
   int (*larger_side) (const struct worker *, const struct subproblem *, int32_t test); /* 1 for yes */
   void (*similar) (struct worker *, struct subproblem *, int32_t test, int64_t yes, int64_t no);
+  /* Finds the best stump without `sums`; 0 if this problem needs them. NULL if all do. */
+  int (*stump) (struct worker *, struct subproblem *, struct fact *);
+  /* The best tree of depth two that a pass has found for one side of a test; 0 if it is not remembered. NULL if the
+     model remembers none. */
+  int (*found_side) (const struct worker *, const struct subproblem *, int32_t test, int yes, struct fact *);
 };
 
 extern const struct model signed_model, class_model, moment_model;
@@ -85,7 +90,9 @@ struct kept_lines {
   uint8_t *known;   /* the tests whose pass is done and kept */
   int32_t *list;    /* these tests */
   int32_t count;
-  int64_t *begin; /* where the lines of each of them begin */
+  int64_t *begin;   /* where the lines of each of them begin */
+  int32_t *root[2]; /* the best test for the no and the yes side of each test, is_leaf or is_unknown */
+  int64_t *value[2];
   int32_t *lanes;
   int64_t room, used;
 };

@@ -436,4 +436,6 @@ const struct model signed_model = {subproblem_make,
                                    side_stump,
                                    paid_sides,
                                    larger_side,
-                                   similar};
+                                   similar,
+                                   NULL,
+                                   NULL};

@@ -66,6 +66,9 @@ struct cells {
      line's own vector are left out. `scratch` holds 67 lines of lanes. */
   void (*add_packed) (const struct shape *, const struct packed_rows *, struct cell_sums *, int32_t *scratch,
                       int32_t from, int32_t to);
+  /* Adds packed rows, at most 64 at a time, to the weights of the tests that they pass, and a stride behind these to
+     the sums. */
+  void (*sum_packed) (const struct shape *, const struct packed_rows *, int32_t *sums);
   /* Completes the lines, and the sums of tests. */
   void (*mirror_packed) (const struct shape *, const struct packed_rows *, struct cell_sums *);
   /* Copies lanes, as many as whole vectors have, or what they leave of `minuend` if it is not NULL. */

@@ -324,8 +324,8 @@ static void similar_real (int32_t tests, const double *restrict common, const do
 }
 
 const struct cells *CELLS_FUNCTION (void) {
-  static const struct cells cells = {CELLS_NAME, classes,       moments,     add_moments, mirror_moments,
-                                     add_packed, mirror_packed, copy_lanes,  add_tests,   screen_moments,
-                                     one_root,   similar_whole, similar_real};
+  static const struct cells cells = {CELLS_NAME,     classes,    moments,       add_moments, mirror_moments,
+                                     add_packed,     sum_packed, mirror_packed, copy_lanes,  add_tests,
+                                     screen_moments, one_root,   similar_whole, similar_real};
   return &cells;
 }

@@ -79,6 +79,23 @@ static void spread_rows (const struct shape *shape, const struct packed_rows *ro
   }
 }
 
+/* Adds the rows to the weights and the sums of the tests that they pass. */
+static void sum_packed (const struct shape *shape, const struct packed_rows *rows, int32_t *sums) {
+  const uint8_t *row[64];
+  int32_t number[64];
+  for (int32_t r = 0; r < rows->count; r++) {
+    row[r] = rows->row_bits + rows->ids[r] * rows->row_bytes;
+    number[r] = rows->packed[rows->ids[r]];
+  }
+  for (int32_t j = 0; j < shape->tests; j += pack_lanes) {
+    packs sum = {0};
+    for (int32_t r = 0; r < rows->count; r++)
+      sum += PACKED_WHERE (row[r], j, number[r]);
+    *(packs *) (sums + j) += sum & ((1 << rows->shift) - 1);
+    *(packs *) (sums + shape->stride + j) += sum >> rows->shift;
+  }
+}
+
 /* A block of lanes at a time, so that the lanes of all rows stay in the fastest cache. */
 static inline ALWAYS_INLINE void add_packed_block (const struct shape *shape, const struct packed_rows *rows,
                                                    struct cell_sums *sums, const int32_t *lanes, const int32_t *all,

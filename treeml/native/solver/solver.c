@@ -92,6 +92,16 @@ int treeml_statistic (const treeml_solver *solver, int32_t index, const char **n
   return solver ? statistics_read (&solver->statistics, program_tests, index, name, value, help) : TREEML_BAD_ARGUMENT;
 }
 
+int treeml_all_statistics (const treeml_solver *solver, double *values) {
+  const char *name, *help;
+  if (!values)
+    return TREEML_BAD_ARGUMENT;
+  for (int32_t i = 0; i < treeml_statistics (); i++)
+    if (treeml_statistic (solver, i, &name, &values[i], &help))
+      return TREEML_BAD_ARGUMENT;
+  return TREEML_OK;
+}
+
 int treeml_watch (treeml_solver *solver, treeml_progress watch, void *state) {
   if (!solver)
     return TREEML_BAD_ARGUMENT;

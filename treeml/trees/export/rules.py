@@ -57,7 +57,7 @@ def _prediction(tree: Tree, leaf: TreeLeaf) -> str:
     if tree.task == "clusters":
         outputs = zip(tree.outputs, leaf.prediction, strict=True)
         return ", ".join(f"{readable_json(name)} = {value!r}" for name, value in outputs)
-    return f"{readable_json(tree.target)} = {readable_json(_written(leaf.prediction))}"
+    return f"{readable_json(tree.predicted)} = {readable_json(_written(leaf.prediction))}"
 
 
 def _written(value: Any) -> Any:
