@@ -23,6 +23,7 @@ from treeml.problem.tree import Node
 from treeml.system.interrupt import remembering
 
 MOST_IDLE = 20  # starts in a row that lead to no better tree, after which a run without a limit ends
+MOST_IDLE_ROUNDS = 5  # rounds of prices in a row that lead to no better tree; on few rows they take a moment
 
 
 def replaces_parts(problem: Problem, inners: Inners, settings: ImproveSettings) -> bool:
@@ -108,12 +109,16 @@ class _MoreStarts:
         return self.ended(Status.LOCAL, Stop.FINISHED)
 
     def pricing(self, inners: Inners, limits: Limits, settings: ImproveSettings) -> None:
-        """From trees for prices on what the requirements limit, until the time is up."""
+        """From trees for prices on what the requirements limit, until the time is up or rounds are in vain."""
         if not multipliers.takes(self.problem):
             return
         with remembering(self.stop):
             search = Multipliers(self.problem, self.offer, lambda: self.is_stopped, [], limits.seed)
+            idle = 0
             for is_better in search.rounds(limits.deadline):
+                idle = 0 if is_better else idle + 1
+                if idle == MOST_IDLE_ROUNDS:
+                    break
                 if is_better and self.best.tree is not None:
                     improve(self.problem, self.best.tree, inners, limits, settings, self.heard)
         self.is_stopped |= search.is_interrupted
