@@ -79,7 +79,10 @@ def test_its_trees_meet_every_requirement_and_are_never_below_the_optimum(text: 
         assert best <= company.value
 
 
-def test_it_goes_on_from_the_tree_of_the_exact_search_and_ends_when_the_run_is_over() -> None:
+def test_it_goes_on_from_the_tree_of_the_exact_search_and_ends_when_the_run_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(second_search, "FEW_CELLS", 0)  # on few cells it begins without that tree
     problem = problem_of(400, 100, 5)
     before = company_of(problem)
     calls = 0
