@@ -41,8 +41,9 @@ def count(found: Found, name: str) -> int:
 
 
 @pytest.mark.parametrize("idea", ["infeasible", "strong", "dynamic"])
-def test_without_the_idea_more_nodes_are_opened(idea: str) -> None:
-    assert count(searched(**{idea: 0}), "nodes") > count(searched(), "nodes")
+def test_without_the_idea_the_search_takes_more_passes(idea: str) -> None:
+    """Passes over the rows, not nodes: builds order equal tests differently, and the nodes that are opened with them."""
+    assert count(searched(**{idea: 0}), "passes") > count(searched(), "passes")
 
 
 def test_the_bound_that_is_handed_down_saves_passes() -> None:
