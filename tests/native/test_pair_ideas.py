@@ -42,7 +42,7 @@ def count(found: Found, name: str) -> int:
 
 @pytest.mark.parametrize("idea", ["infeasible", "strong", "dynamic"])
 def test_without_the_idea_the_search_takes_more_passes(idea: str) -> None:
-    """Passes over the rows, not nodes: builds order equal tests differently, and the nodes that are opened with them."""
+    """Passes over the rows, not nodes: builds order equal tests differently, and so open other nodes."""
     assert count(searched(**{idea: 0}), "passes") > count(searched(), "passes")
 
 
