@@ -14,7 +14,7 @@ from treeml.backends import registry
 from treeml.backends.contract import Answer, Deadline, Limits, Status
 from treeml.backends.improve.instance import Reach, whole_instance
 from treeml.backends.improve.phases import DepthSearch
-from treeml.backends.improve.rebuild import THOROUGH, Builder, Rebuild
+from treeml.backends.improve.rebuild import THOROUGH, TreeBuilder, Rebuild
 from treeml.backends.improve.vertices import Vertex, grow, node_of, replace
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -99,7 +99,7 @@ def test_every_split_has_the_highest_gain_that_the_depth_allows(seed: int, extra
     root = grow(known, problem, np.arange(problem.rows))
     instance = whole_instance(root, problem, labels.astype(np.int32), EVERYTHING)
     assert instance is not None
-    built = Builder(instance, 10**6, 10**12, Deadline(), 1 << 29).built(limit)
+    built = TreeBuilder(instance, 10**6, 10**12, Deadline(), 1 << 29).built(limit)
     tree = instance.replacement(built)
     assert Routed(problem, tree).labels.tolist() == actual
     check_every_split(tree, rows, limit, problem.bits, labels)

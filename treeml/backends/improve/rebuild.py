@@ -55,7 +55,7 @@ class Rebuild:
                 limit = root.height - vertex.depth
                 self.tried += 1
                 words = int(self.patience * WORDS_PER_SECOND)
-                built = Builder(instance, slack, words, deadline, self.memory or MOST_MEMORY).built(limit)
+                built = TreeBuilder(instance, slack, words, deadline, self.memory or MOST_MEMORY).built(limit)
                 new = grow(instance.replacement(built), self.problem, vertex.rows)
                 if new.height > limit:
                     continue
@@ -92,7 +92,7 @@ class _Part:
 
 
 @dataclass(slots=True)
-class Builder:
+class TreeBuilder:
     """One instance, built again from its root down."""
 
     instance: LocalInstance
