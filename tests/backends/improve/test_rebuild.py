@@ -14,7 +14,7 @@ from treeml.backends import registry
 from treeml.backends.contract import Answer, Deadline, Limits, Status
 from treeml.backends.improve.instance import Reach, whole_instance
 from treeml.backends.improve.phases import DepthSearch
-from treeml.backends.improve.rebuild import THOROUGH, TreeBuilder, Rebuild
+from treeml.backends.improve.rebuild import THOROUGH, Rebuild, TreeBuilder
 from treeml.backends.improve.vertices import Vertex, grow, node_of, replace
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
