@@ -10,6 +10,9 @@ NATIVE_TESTS := tests/native tests/numeric tests/solvers/test_rup.py tests/solve
   tests/backends/improve/test_shallow.py tests/forests/test_pairs.py tests/certificates
 # Orders tests of which only a share is run: another commit, another share, so that all have their turn in time.
 COMMIT = $$(git rev-parse HEAD 2>/dev/null)
+# Compiled modules are kept in the checkout and in $(VENV), also where the environment switches that off: otherwise every
+# start of the command compiles all it imports again, which takes longer than a small solve.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: certificate-attack demo test slow-share lint docs vscode bench fuzz clean native-sanitized native-fuzz native-threads \
   wheel sdist wheel-check native-arm native-windows native-compilers native-alone

@@ -6,12 +6,14 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from treeml.backends.portfolio.companion import Companion
 from treeml.cli.main import treeml
+from treeml.data.files import read_file
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PLAIN = str(EXAMPLES / "plain" / "plain.tml")
@@ -249,3 +251,19 @@ def test_check_imports_no_data_library_and_no_solver() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_result_is_written_without_reading_the_file_again(spec: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def watched(path: Path, *others: Any) -> Any:
+        seen.append(path.name)
+        return read_file(path, *others)
+
+    monkeypatch.setattr("treeml.data.read.read_file", watched)
+    output = spec.with_name("out.json")
+    assert run("solve", str(spec), "-q", "-o", str(output)).exit_code == 0
+    assert seen == ["xor.csv"]
+    about = json.loads(output.read_text())["about"]
+    assert (about["data"]["source"], about["data"]["rows"], about["data"]["target"]) == ("xor.csv", 8, "y")
+    assert [column["name"] for column in about["data"]["columns"]] == ["a", "b", "c", "y"]

@@ -18,6 +18,7 @@ from treeml.lang.spec import Spec
 from treeml.measures import merging
 from treeml.solving import pipeline
 from treeml.solving.options import RunOptions
+from treeml.studies.page.about import summary
 
 HEAD = """
 predict ill is "yes"
@@ -245,3 +246,19 @@ def test_decimals_that_are_not_cut_are_read_the_ordinary_way(tmp_path: Path, mon
     with pytest.raises(DataError) as refused:
         merging.load_merged(path, spec, None, ReadingLimits(memory=20_000))
     assert any("about 1,000 of 1,000 are different" in note for note in refused.value.diagnostics[0].notes)
+
+
+@pytest.mark.usefixtures("small")
+def test_the_summary_of_merged_rows_counts_those_of_the_file(tmp_path: Path) -> None:
+    frame = people(3)
+    path = written(frame, tmp_path / "people.csv")
+    shown: list[dict[str, Any]] = []
+    pipeline.solve(HEAD + SPECS[0], path, on_table=lambda table: shown.append(summary(table)))
+    (found,) = shown
+    columns = {column["name"]: column for column in found["columns"]}
+    assert found["rows"] == frame.height
+    assert columns["ill"]["levels"] == [
+        list(pair) for pair in sorted(frame["ill"].value_counts().iter_rows(), key=lambda pair: -pair[1])
+    ]
+    assert columns["age"]["missing"] == frame["age"].null_count()
+    assert "range" not in columns["weight"]  # the numbers were cut

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,7 +58,7 @@ def command(
     from treeml.lang.diagnostic import RefusedError
     from treeml.solving import failure, pipeline, report
     from treeml.solving.progress import progress_line
-    from treeml.studies.page.about import about
+    from treeml.studies.page.about import about, summary
 
     for path in (options.proof, certificate):
         if path is not None and not path.parent.is_dir():
@@ -66,8 +66,14 @@ def command(
     with out.mistakes():
         model = load_model(spec, settings)
         with out.infeasible_as_json(), progress_line(not out.shows_progress) as on_progress:
+            rows: dict[str, Any] = {}
             result = pipeline.solve(
-                model, data, None, replace(options, begun=click.get_current_context().obj), on_progress
+                model,
+                data,
+                None,
+                replace(options, begun=click.get_current_context().obj),
+                on_progress,
+                None if output is None else lambda table: rows.update(summary(table)),
             )
         out.warnings(result.warnings)
         refused = None
@@ -81,7 +87,7 @@ def command(
         if output is not None:
             kept = {
                 **result.to_json(),
-                "about": about(model, data, result, None if str(spec) == STANDARD_INPUT else spec),
+                "about": about(model, data, result, None if str(spec) == STANDARD_INPUT else spec, rows or None),
             }
             write_file(output, json_text(kept, indent=1) + "\n")
         if out.as_json or not out.quiet or output is None:

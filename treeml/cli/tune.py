@@ -65,7 +65,7 @@ def command(
     # imported here: start-up time
     from treeml.backends.contract import Status
     from treeml.cli.sweep_run import param_values
-    from treeml.studies.page.about import about
+    from treeml.studies.page.about import about, summary_of
     from treeml.studies.plots import draw
     from treeml.studies.sweep import values_of
     from treeml.studies.tuning import tune
@@ -86,7 +86,8 @@ def command(
         )
         out.warnings(tuned.result.warnings)
         if output is not None:
-            kept = {**tuned.result.to_json(), "about": about(model, data, tuned.result)}
+            rows = summary_of(tuned.result, data)
+            kept = {**tuned.result.to_json(), "about": about(model, data, tuned.result, rows=rows)}
             write_file(output, json_text(kept, indent=1) + "\n")
         if plot is not None:
             draw(tuned.plot(), plot)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from treeml.lang.measures import MEASURES
 
@@ -26,15 +27,25 @@ _SMALL = "|".join(name for name, measure in MEASURES.items() if measure.goal == 
 class BorrowedRule:
     """A pattern for a whole line, and what it means here; `{n}` stands for the group `n` of the pattern."""
 
-    pattern: re.Pattern[str]
+    expression: str
     title: str
     lines: tuple[str, ...]
     note: str = ""
     exact: bool = True
 
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        return _compiled(self.expression)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    """A pattern when it is first needed: most texts have no mistake, and compiling all patterns takes 40 ms."""
+    return re.compile(expression)
+
 
 def _rule(pattern: str, title: str, *lines: str, note: str = "", exact: bool = True) -> BorrowedRule:
-    return BorrowedRule(re.compile(rf"(?:{pattern})\s*;?\s*$"), title, lines, note, exact)
+    return BorrowedRule(rf"(?:{pattern})\s*;?\s*$", title, lines, note, exact)
 
 
 _SIZE = "the size of a tree is bounded by a requirement"

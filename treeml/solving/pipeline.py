@@ -17,6 +17,7 @@ frame of 0 and 1, after `load`, if the spec also limits gaps between groups: `ex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -27,7 +28,7 @@ from typing import Any
 from treeml.backends.continuation import continued
 from treeml.backends.contract import Answer, OnProgress, Status, Stop
 from treeml.data.limits import UNLIMITED, ReadingLimits
-from treeml.data.table import Dataset
+from treeml.data.table import Dataset, Table
 from treeml.lang.diagnostic import DataError
 from treeml.lang.source import Source
 from treeml.lang.statements import Statements
@@ -63,11 +64,15 @@ def solve(
     y: Any = None,
     options: RunOptions = DEFAULT_OPTIONS,
     on_progress: OnProgress | None = None,
+    on_table: Callable[[Table], None] | None = None,
 ) -> Result:
-    """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names."""
+    """The best tree or forest: from `data` (a path, a frame, or X with `y`), or from the file that the model names.
+
+    `on_table` is shown the rows as they were read, unless there was no time to read all of them.
+    """
     begun = monotonic() if options.begun is None else options.begun
     statements = parse(model)
-    if on_progress is None and (quick := express(statements, data, y, options, begun)) is not None:
+    if on_progress is None and on_table is None and (quick := express(statements, data, y, options, begun)) is not None:
         return quick
     request = requested(statements, data, y, options)
     is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
@@ -77,7 +82,8 @@ def solve(
     except DataError as error:
         in_memory = y is not None or options.weight is not None
         return result_of_part(error, request, data, in_memory, begun, verified_result)
-    is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
+    if on_table is not None:
+        on_table(table)
     if not is_file and on_progress is None:
         brief = express_gaps(table, request, begun, verified_result)
         if brief is not None:

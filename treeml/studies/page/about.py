@@ -5,18 +5,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from treeml.data.table import Column
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from treeml.data.table import Column, Table
     from treeml.lang.statements import Statements
     from treeml.solving.result import Result
 
 MOST_COLUMNS = 200  # columns that are described
 
 
-def about(model: Statements, data: Any, result: Result, file: Path | None = None) -> dict[str, Any]:
+def about(
+    model: Statements, data: Any, result: Result, file: Path | None = None, rows: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The context of a result; `rows` is the `summary` of the table that was solved."""
     from treeml.solving.result import plain
     from treeml.studies.comparison.jobs import Case, fingerprint
     from treeml.studies.comparison.reproduction import versions
@@ -27,7 +34,6 @@ def about(model: Statements, data: Any, result: Result, file: Path | None = None
     found: dict[str, Any] = {
         "spec": {"name": file.name if file is not None else "model", "text": _text(model, file, spec.untrusted)},
         "params": {name: value if isinstance(value, str) else plain(value) for name, value in spec.params.items()},
-        "data": _summary(spec, data),
         "fingerprint": fingerprint(case),
         "versions": versions(),
         "limits": {
@@ -37,6 +43,8 @@ def about(model: Statements, data: Any, result: Result, file: Path | None = None
             "gap": plain(spec.gap),
         },
     }
+    if rows is not None:
+        found["data"] = {**rows, "target": spec.target or rows["target"]}
     if result.exact is not None:
         found["goals"] = [
             {"text": goal.text, "sense": goal.sense, "value": str(goal.value)} for goal in result.exact.goals
@@ -62,38 +70,52 @@ def _text(model: Statements, file: Path | None, untrusted: bool) -> str:
     return read(file, untrusted).text
 
 
-def _summary(spec: Any, data: Any) -> dict[str, Any]:
+def summary(table: Table) -> dict[str, Any]:
+    """What the table holds; it is made while the table is there, since reading a large file again takes long."""
+    names = list(table.columns)
+    counts = None if table.merged is None else table.merged.count
+    return {
+        "source": Path(table.source).name,
+        "rows": table.given_rows,
+        "columns": [_column(table.columns[name], counts) for name in names[:MOST_COLUMNS]],
+        "more_columns": max(0, len(names) - MOST_COLUMNS),
+        "target": table.target,
+    }
+
+
+def summary_of(result: Result, data: Any) -> dict[str, Any]:
+    """The summary of the table that the result is about, which is read once more."""
     from treeml.data.limits import reading_limits
     from treeml.solving.request import Request
     from treeml.solving.rows import load
 
-    table = load(Request(spec, reading=reading_limits(spec), is_data_given=data is not None), data)
-    names = list(table.columns)
-    return {
-        "source": Path(table.source).name,
-        "rows": table.rows,
-        "columns": [_column(table.columns[name]) for name in names[:MOST_COLUMNS]],
-        "more_columns": max(0, len(names) - MOST_COLUMNS),
-        "target": spec.target or table.target,
-    }
+    spec = result.spec
+    assert spec is not None
+    return summary(load(Request(spec, reading=reading_limits(spec), is_data_given=data is not None), data))
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: Column, rows: NDArray[np.int64] | None) -> dict[str, Any]:
+    """A column in numbers; `rows`: how many of the user's rows each of its values stands for, if equal ones are merged.
+
+    The numbers of a merged column may have been cut, so that their range is not known.
+    """
     import numpy as np
 
     from treeml.data.table import label_text
     from treeml.solving.result import plain
 
-    missing = 0 if column.missing is None else int(column.missing.sum())
+    absent = np.zeros(len(column.values), bool) if column.missing is None else column.missing
+    missing = int(np.count_nonzero(absent) if rows is None else rows[absent].sum())
     found: dict[str, Any] = {"name": column.name, "type": column.type, "missing": missing}
     if column.is_number:
-        present = column.values if column.missing is None else column.values[~column.missing]
-        if len(present):
+        present = column.values[~absent]
+        if rows is None and len(present):
             low, middle, high = np.min(present), np.median(present), np.max(present)
             found["range"] = [plain(float(low)), plain(float(middle)), plain(float(high))]
         return found
-    codes = column.values[column.values >= 0]
-    counts = np.bincount(codes, minlength=len(column.levels)).tolist()
+    named = column.values >= 0
+    weights = None if rows is None else rows[named]
+    counts = np.bincount(column.values[named], weights, minlength=len(column.levels)).astype(np.int64).tolist()
     order = sorted(range(len(counts)), key=lambda code: -counts[code])
     found["levels"] = [[label_text(column.levels[code]), counts[code]] for code in order[:8]]
     found["more_levels"] = max(0, len(order) - 8)
