@@ -249,7 +249,11 @@ def test_decimals_that_are_not_cut_are_read_the_ordinary_way(tmp_path: Path, mon
 
 
 @pytest.mark.usefixtures("small")
-def test_the_summary_of_merged_rows_counts_those_of_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("worth", [1.0, 0.0])
+def test_the_summary_of_a_large_file_counts_its_rows(
+    worth: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merging, "WORTH", worth)  # 0: cut, but not merged
     frame = people(3)
     path = written(frame, tmp_path / "people.csv")
     shown: list[dict[str, Any]] = []

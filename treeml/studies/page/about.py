@@ -97,19 +97,19 @@ def summary_of(result: Result, data: Any) -> dict[str, Any]:
 def _column(column: Column, rows: NDArray[np.int64] | None) -> dict[str, Any]:
     """A column in numbers; `rows`: how many of the user's rows each of its values stands for, if equal ones are merged.
 
-    The numbers of a merged column may have been cut, so that their range is not known.
+    Numbers that were cut while reading have no range here: only their pieces are known.
     """
     import numpy as np
 
-    from treeml.data.table import label_text
+    from treeml.data.table import CutColumn, label_text
     from treeml.solving.result import plain
 
     absent = np.zeros(len(column.values), bool) if column.missing is None else column.missing
     missing = int(np.count_nonzero(absent) if rows is None else rows[absent].sum())
     found: dict[str, Any] = {"name": column.name, "type": column.type, "missing": missing}
     if column.is_number:
-        present = column.values[~absent]
-        if rows is None and len(present):
+        present = () if isinstance(column, CutColumn) else column.values[~absent]
+        if len(present):
             low, middle, high = np.min(present), np.median(present), np.max(present)
             found["range"] = [plain(float(low)), plain(float(middle)), plain(float(high))]
         return found
