@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, lcm
+from math import ceil, inf, lcm
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 2**58  # the largest sum of integers that cannot overflow in the solver
+LEADING_BITS = 24  # of targets at least are kept where the last ones are rounded away
+_BESIDE_RANGE = 4  # units by which sums of rounded targets may exceed their range
 MOST_BESIDE = 2**900  # the largest price beside a real-valued loss; it is rounded, but must be a finite float
 
 
@@ -115,6 +117,37 @@ def _widest(targets: NDArray[np.int64]) -> int:
     return max(int(most) - int(least) for least, most in zip(low, high, strict=True))
 
 
+def surplus_bits(targets: NDArray[np.int64], weight: int, beside: int) -> int | None:
+    """How many of their last bits targets have to lose for the sums of an absolute or quantile loss to fit.
+
+    None if too few of them would be left. `weight` is that of all rows in steps of the loss, `beside` the most that
+    prices add to it in the same steps.
+    """
+    wide, each = _widest(targets), weight * targets.shape[1]
+    for bits in range(max(1, wide.bit_length() - LEADING_BITS)):
+        if each * ((wide >> bits) + _BESIDE_RANGE) + (beside >> bits) <= MOST:
+            return bits
+    return None
+
+
+def steps_of(loss: Loss) -> int:
+    """The steps in which the solver counts one unit of an absolute or quantile loss."""
+    return loss.level.denominator if loss.kind == "quantile" else 1
+
+
+def fits_rounded(problem: Problem) -> bool:
+    """Do the sums of an absolute or quantile loss fit in 64 bits, if the last bits of its targets are rounded away?"""
+    try:
+        goal = objective_of(problem)
+    except OverflowError:
+        return False
+    if goal.beside is None or goal.loss is None:
+        return goal.beside is None
+    steps = steps_of(goal.loss)
+    beside = ceil(goal.beside * problem.rows) * steps
+    return surplus_bits(goal.loss.targets, exact_sum(goal.loss.weight) * goal.factor * steps, beside) is not None
+
+
 def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:
     """Targets shifted by the middle of their range, per output, which keeps the integers small."""
     middle = [(int(a) + int(b)) // 2 for a, b in zip(targets.min(axis=0), targets.max(axis=0), strict=True)]
@@ -142,7 +175,7 @@ def _whole_goal(problem: Problem, total: Sum) -> NativeObjective:
             one.column_cost = np.asarray(term.costs, dtype=np.int64) * multiple
             one.discounts = _discounts(term, multiple)
         elif isinstance(term, Loss):
-            one.loss, one.factor, unit = term, multiple, term.level.denominator if term.kind == "quantile" else 1
+            one.loss, one.factor, unit = term, multiple, steps_of(term)
             size = multiple * exact_sum(term.weight) * (_widest(term.targets) + 3) * unit
             _check_size(size, term.targets.shape[1])
     _check_size(int(one.price) * unit, problem.rows)
@@ -209,14 +242,6 @@ def objective_of(problem: Problem) -> NativeObjective:
         joined.discounts = _joined_discounts(goal.discounts, total.discounts, weight)
         total = joined
     return total
-
-
-def is_whole(problem: Problem) -> bool:
-    """Do all values of the goals fit in 64 bits as whole numbers?"""
-    try:
-        return objective_of(problem).beside is None
-    except OverflowError:
-        return False
 
 
 def _joined_discounts(

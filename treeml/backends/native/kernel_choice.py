@@ -11,7 +11,7 @@ from typing import Any
 
 from treeml.backends.native.coupled.requirements import couples, is_coupled, limits_predictions, without_idle
 from treeml.backends.native.coupled.task import has_small_sums
-from treeml.backends.native.goals import is_whole
+from treeml.backends.native.goals import fits_rounded
 from treeml.problem.problem import Problem, once
 from treeml.problem.terms import Leaves, Loss, Predicted, TestCost
 
@@ -162,7 +162,7 @@ def can_take(problem: Problem) -> str | None:
         return "there are no rows"
     for goal in problem.goals:
         for _, term in goal.sum.parts:
-            if isinstance(term, Loss) and term.kind != "squared" and not is_whole(problem):
+            if isinstance(term, Loss) and term.kind != "squared" and not fits_rounded(problem):
                 return f"the sums of its {term.kind} loss do not fit in 64 bits"
             if isinstance(term, TestCost) and (type(term) is not TestCost or min(term.costs, default=0) < 0):
                 return f"it does not take {term.phrase}" if type(term) is not TestCost else "a test has a negative cost"

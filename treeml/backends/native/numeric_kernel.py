@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import inf, isfinite, lcm
+from math import ceil, inf, isfinite, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.native.coded_columns import CodedColumns
+from treeml.backends.native.goals import surplus_bits
 from treeml.native.numeric import NumericSolver, Outcome, options
 from treeml.native.solver import Found
+from treeml.problem.constants import exact_sum
 from treeml.problem.problem import Problem
 
 FlatStart = tuple[Sequence[int], Sequence[int], Sequence[int]]  # test, yes and no of every node
@@ -50,11 +52,12 @@ class ThresholdSolver:
         self.columns = CodedColumns(problem) if columns is None else columns
         self._solver = NumericSolver(self.columns.codes(), count)
         self._slack = Fraction(0)
-        self._steps = 1  # of the solver per unit of the objective: a quantile loss counts in steps of its level
+        self._steps = Fraction(
+            1
+        )  # of the solver per unit of the objective: a quantile loss counts in steps of its level
+        self._moved = Fraction(0)  # how far rounded targets move the value of any tree, in steps of the solver
         if sides is not None:
-            self._steps = lcm(*(side.denominator for side in sides))
-            up, down = (int(side * self._steps) for side in sides)
-            self._solver.quantile(targets, weight, up, down)
+            self._set_sides(targets, weight, beside, sides)
         elif targets is not None:
             self._solver.targets(targets, weight, beside)
         else:
@@ -62,6 +65,22 @@ class ThresholdSolver:
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
         self.share: Callable[[FlatTestTree], None] | None = None  # called with every better tree while a search runs
         self.news: Callable[[], FlatStart | None] | None = None  # asked for a tree to go on from while a search runs
+
+    def _set_sides(
+        self, targets: NDArray[np.int64], weight: NDArray[np.int64], beside: float, sides: tuple[Fraction, Fraction]
+    ) -> None:
+        """Passes on the targets of an absolute or quantile loss; their last bits are rounded away until sums fit."""
+        steps = lcm(*(side.denominator for side in sides))
+        up, down = (int(side * steps) for side in sides)
+        bits = surplus_bits(targets, exact_sum(weight) * steps, ceil(beside * self.problem.rows) * steps)
+        assert bits is not None  # otherwise the numeric kernel does not take the problem
+        if bits:
+            given, targets = targets, (targets + (1 << (bits - 1))) >> bits
+            moved = np.abs(given - (targets << bits))
+            apart = sum(exact_sum(output, weight) for output in moved.T)
+            self._moved = Fraction(apart * max(up, down), 1 << bits)
+        self._steps = Fraction(steps, 1 << bits)
+        self._solver.quantile(targets, weight, up, down)
 
     def _set_fees(self, fees: Sequence[int | Fraction] | NDArray[np.int64]) -> Fraction:
         """Passes on the fee of every column; returns how far rounding may be off, over all rows."""
@@ -100,7 +119,9 @@ class ThresholdSolver:
                 settings[name] = value
         for name, value in (("upper", upper), ("enough", enough)):
             if value is not None:
-                settings[name] = round(Fraction(value) * unit)
+                # A tree below `upper` is not lost by rounded targets, and one below `enough` really is.
+                margin = ceil(self._moved) if name == "upper" else -ceil(self._moved)
+                settings[name] = round(Fraction(value) * unit) + margin
         if isfinite(seconds):
             settings["microseconds"] = max(0, min(int(1e6 * seconds), 2**62))
         self._solver.start(None if start is None else self.columns.to_columns(*start))
@@ -108,7 +129,7 @@ class ThresholdSolver:
         self._solver.set(**settings)
         self._slack = (
             self._solver.slack
-            + 2 * self._doubt
+            + 2 * (self._doubt + self._moved)
             + 2 * abs(price - round(price)) * min(leaves or self.problem.rows, self.problem.rows)
         )
         try:
@@ -134,11 +155,12 @@ class ThresholdSolver:
             if given is not None:
                 self._solver.propose(given)
             below = self._in_units(bound - self._slack)
-            return on_progress(seconds, None if value is None else self._in_units(value), below)
+            return on_progress(seconds, None if value is None else self._in_units(value + self._moved), below)
 
         return watch
 
     def _in_units(self, value: int | Fraction) -> int | Fraction:
+        """Steps of the solver -> units of the objective."""
         unit = self._solver.unit * self._steps
         return value if unit == 1 else Fraction(value) / unit
 
