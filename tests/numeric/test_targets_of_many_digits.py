@@ -13,6 +13,7 @@ import treeml as tml
 from treeml.backends.contract import NO_LIMITS, Progress, Status
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.goals import MOST, objective_of
+from treeml.backends.native.inputs import make_solver
 from treeml.backends.native.kernel_choice import can_take
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import evaluate_goals
@@ -66,6 +67,17 @@ def test_weights_that_leave_no_room_for_targets_are_refused() -> None:
     targets = np.arange(problem.rows, dtype=np.int64)[:, None] * 2**40
     heavy = Loss("absolute", targets, np.full(problem.rows, MOST // (4 * problem.rows)))
     assert can_take(problem.asking((Goal(single(heavy)),), ())) == "the sums of its absolute loss do not fit in 64 bits"
+
+
+def test_equal_targets_beside_a_large_price_are_a_leaf() -> None:
+    """As in a part of the rows: the price has digits that fit beside the other rows, and not beside these."""
+    columns = [("ordered", [0, 1, 2, 3])]
+    targets = np.array([[0], [1], [0], [1]], dtype=np.int64)
+    price = Sum(((Fraction(1), Loss("absolute", targets, np.ones(4, dtype=np.int64))), (Fraction(2**57), Leaves())))
+    problem = from_columns(columns, 0, (Goal(price),), (bound(Depth(), "<=", 2, "depth"),))
+    found = make_solver(problem, objective_of(problem), "numeric").solve(depth=2, leaf_price=2**57)
+    assert found.status == "optimal"
+    assert found.test.tolist() == [-1]
 
 
 @pytest.mark.parametrize("goal", ["absolute_loss", "quantile_loss(0.9)", "mean_absolute_error + 0.01 * leaves"])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 2**58  # the largest sum of integers that cannot overflow in the solver
-LEADING_BITS = 24  # of targets at least are kept where the last ones are rounded away
+LEADING = 2**24  # where the last bits of targets are rounded away, this range of numbers at least is kept
 _BESIDE_RANGE = 4  # units by which sums of rounded targets may exceed their range
 MOST_BESIDE = 2**900  # the largest price beside a real-valued loss; it is rounded, but must be a finite float
 
@@ -117,17 +117,15 @@ def _widest(targets: NDArray[np.int64]) -> int:
     return max(int(most) - int(least) for least, most in zip(low, high, strict=True))
 
 
-def surplus_bits(targets: NDArray[np.int64], weight: int, beside: int) -> int | None:
+def surplus_bits(targets: NDArray[np.int64], weight: int, beside: int) -> int:
     """How many of their last bits targets have to lose for the sums of an absolute or quantile loss to fit.
 
-    None if too few of them would be left. `weight` is that of all rows in steps of the loss, `beside` the most that
-    prices add to it in the same steps.
+    `weight` is that of all rows in steps of the loss, `beside` the most that prices add to it in the same steps.
     """
-    wide, each = _widest(targets), weight * targets.shape[1]
-    for bits in range(max(1, wide.bit_length() - LEADING_BITS)):
-        if each * ((wide >> bits) + _BESIDE_RANGE) + (beside >> bits) <= MOST:
-            return bits
-    return None
+    wide, each, bits = _widest(targets), weight * targets.shape[1], 0
+    while each * ((wide >> bits) + _BESIDE_RANGE) + (beside >> bits) > MOST and (wide | beside) >> bits:
+        bits += 1
+    return bits
 
 
 def steps_of(loss: Loss) -> int:
@@ -145,7 +143,10 @@ def fits_rounded(problem: Problem) -> bool:
         return goal.beside is None
     steps = steps_of(goal.loss)
     beside = ceil(goal.beside * problem.rows) * steps
-    return surplus_bits(goal.loss.targets, exact_sum(goal.loss.weight) * goal.factor * steps, beside) is not None
+    weight = exact_sum(goal.loss.weight) * goal.factor * steps
+    bits = surplus_bits(goal.loss.targets, weight, beside)
+    is_fine = not bits or _widest(goal.loss.targets) >> bits >= LEADING
+    return is_fine and weight * goal.loss.targets.shape[1] <= MOST // (2 * _BESIDE_RANGE)
 
 
 def centred(targets: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -73,7 +73,6 @@ class ThresholdSolver:
         steps = lcm(*(side.denominator for side in sides))
         up, down = (int(side * steps) for side in sides)
         bits = surplus_bits(targets, exact_sum(weight) * steps, ceil(beside * self.problem.rows) * steps)
-        assert bits is not None  # otherwise the numeric kernel does not take the problem
         if bits:
             given, targets = targets, (targets + (1 << (bits - 1))) >> bits
             moved = np.abs(given - (targets << bits))
