@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, OnProgress, Progress, Status, Stop
-from treeml.backends.native.coupled.priced import RISING, PricedBounds
+from treeml.backends.native.coupled.priced import PricedBounds
 from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.coupled.task import cost_of
 from treeml.backends.native.flat_tree import STOP, tree_of
-from treeml.backends.native.kernel_choice import choose_additive_kernel
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.terms import Predicted
@@ -72,11 +71,12 @@ def _without_requirements(run: CoupledRun) -> Answer:
     problem, limits = run.problem, run.limits
     free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
     seconds = min(AT_MOST, SHARE * limits.deadline.left())
-    kernel, _ = choose_additive_kernel(free, NO_OPTIONS)
     # Options of the coupled search mean nothing to the other kernels.
-    options = RISING if kernel == "numeric" else NO_OPTIONS
-    shorter = replace(limits, deadline=Deadline.after(seconds), options=options, gap=Fraction(0))
-    answer = NativeRun(free, shorter, None, _stopping(run), run.began, kernel).answer()
+    shorter = replace(limits, deadline=Deadline.after(seconds), options=NO_OPTIONS, gap=Fraction(0))
+    if run.bounding is None:
+        answer = NativeRun(free, shorter, None, _stopping(run), run.began).answer()
+    else:
+        answer = run.bounding(free, shorter, None, _stopping(run))
     run.relaxed = replace(answer, evidence=combined("fewer requirements", answer.evidence))
     return run.relaxed
 
@@ -94,8 +94,7 @@ def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
     run, task = depths.run, depths.task
     if first is None or run.one_goal is None or len(run.problem.goals) != 1:
         return
-    on_columns = run.kernel == "coupled numeric"
-    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress, on_columns)
+    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress, run.bounding)
     if len(first.test):
         prices.tree = tree_of(first, run.problem)
         prices.cost = cost_of(run.problem, task, prices.tree)

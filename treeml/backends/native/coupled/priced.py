@@ -19,7 +19,6 @@ from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, Limits, OnPro
 from treeml.backends.native.coupled.relabeling import Relabeling, labeled
 from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.coupled.task import CoupledTask, cost_of
-from treeml.backends.native.kernel_choice import can_take
 from treeml.problem.evaluate import Routed, is_answer
 from treeml.problem.magnitudes import added, row_reach
 from treeml.problem.problem import Bound, Goal, Problem
@@ -36,7 +35,6 @@ REPAIR = 0.1  # of the time, at most, for other labels of one tree
 SHORTEST = 0.005  # seconds; no search is started with less
 LEAST_STEP = 1 / 64
 ENOUGH = 0.75  # of what prices add to the bound of less deep trees
-RISING = {"climb": 1 << 20, "improve": 0}  # options of the numeric kernel: its time is for its bound, not for trees
 
 
 @dataclass(eq=False)
@@ -48,7 +46,7 @@ class PricedBounds:
     limits: Limits
     solve: Solve  # for problems without coupled requirements
     on_progress: OnProgress | None = None
-    has_numbers: bool = False  # do deep trees over columns of numbers have to be bounded, which takes long?
+    bounding: Solve | None = None  # if bounds take long: the same, with its time for the bound rather than for trees
     depth: int | None = None  # of trees that are tried, if they are to be less deep; then there is no bound
     bound: int | None = None
     tree: Node | None = None
@@ -153,9 +151,9 @@ class PricedBounds:
         if self.depth is not None:
             free.append(Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(self.depth)))
         asked = self.problem.asking((Goal(total),), tuple(free))
-        options = RISING if self.has_numbers and self.depth is None and can_take(asked) is None else NO_OPTIONS
-        limits = replace(self.limits, deadline=deadline, options=options, gap=Fraction(0))
-        return self.solve(asked, limits, None, self._stopping())
+        limits = replace(self.limits, deadline=deadline, options=NO_OPTIONS, gap=Fraction(0))
+        solve = self.bounding if self.bounding is not None and self.depth is None else self.solve
+        return solve(asked, limits, None, self._stopping())
 
     def _stopping(self) -> OnProgress | None:
         """Passes on that time passes, until the user wants to stop; values with prices are not those of the goal."""

@@ -47,6 +47,7 @@ class CoupledRun(NativeRun):
 
     kernel: str = "coupled"
     one_goal: Solve | None = None  # solves problems without coupled requirements
+    bounding: Solve | None = None  # the same, with its time for the bound rather than for trees
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
     _settings: dict[str, Any] | None = field(default=None, init=False)
     _is_ending: bool = field(default=False, init=False)  # did a report of a search say that it should stop?
@@ -143,9 +144,8 @@ class CoupledRun(NativeRun):
         if self.one_goal is None:
             return lower, start
         depth, on_columns = depth_of(self.problem), self.kernel == "coupled numeric"
-        prices = PricedBounds(
-            self.problem, task, self.limits, self.one_goal, self.on_progress, on_columns and depth > DEEP
-        )
+        bounding = self.bounding if on_columns and depth > DEEP else None
+        prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress, bounding)
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
         left = self.limits.deadline.left()
