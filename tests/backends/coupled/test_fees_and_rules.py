@@ -163,7 +163,7 @@ def test_prices_of_shallow_trees_are_where_a_search_of_deep_ones_begins() -> Non
         assert prices.bound is not None
         assert prices.bound <= cost_of(problem, task, truth.tree)
         assert prices.tree is None or meets_all(problem, prices.tree)
-    assert begun > 3
+    assert begun > 0
 
 
 def test_few_leaves_get_the_best_of_all_labels() -> None:
