@@ -49,3 +49,28 @@ def test_ctrl_c_while_a_tree_is_grown_is_heard(monkeypatch: pytest.MonkeyPatch) 
     dataset, request = prepare("minimize errors require depth <= 2", np.array([[0.0], [1.0]]), np.array([0, 1]))
     with pytest.raises(KeyboardInterrupt):
         first_tree(lower(dataset, request).form(numeric=True).problem, Deadline())
+
+
+@pytest.mark.parametrize("criterion", ["lpboost(penalty = 0.05)", "mdboost"])
+@pytest.mark.parametrize("kind", ["tests", "numbers", "three classes"])
+def test_a_forest_without_time_has_one_tree_that_meets_the_requirements(criterion: str, kind: str) -> None:
+    random = np.random.default_rng(2)
+    values = random.normal(size=(300, 4)) if kind == "numbers" else random.integers(0, 2, (300, 4))
+    labels = (values[:, 0] > 0).astype(int) + (values[:, 1] > 0) * (kind == "three classes")
+    if kind == "three classes" and criterion.startswith("mdboost"):
+        pytest.skip("mdboost is for two classes")
+    spec = f"predict y ensemble by {criterion} maximize margin require depth <= 2 require support >= 20 rows"
+    result = tml.parse(spec).solve(values, labels, within=0)
+    assert result.status.value == "feasible"
+    assert result.stop.value == "time"
+    assert len(result.forest.trees) == 1
+    assert all(leaf.rows >= 20 for leaf in result.forest.trees[0].leaves)
+    assert result.bound is None or result.bound >= result.objective
+
+
+def test_a_forest_without_time_and_without_an_easy_tree_is_unknown() -> None:
+    random = np.random.default_rng(3)
+    values, labels = random.integers(0, 2, (100, 3)), random.integers(0, 2, 100)
+    spec = "predict y ensemble by lpboost(penalty = 0.05) require depth <= 2 require accuracy >= 99% maximize margin"
+    result = tml.parse(spec).solve(values, labels, within=0)
+    assert result.status.value == "unknown"

@@ -58,11 +58,46 @@ def test_prices_of_leaves_are_part_of_the_bound(seed: int) -> None:
     assert trees > 40
 
 
+def limited_case(random: Random) -> Case:
+    """Up to eight leaves on any number of levels, with and without a limit on these and on the rows of a leaf."""
+    case = random_case(random, rows=11, columns=3)
+    return replace(case, depth=random.choice((3, 4, 5, 10**6)), price=0, **(RELAXED | {"leaves": random.randint(4, 8)}))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_few_leaves_are_divided_between_the_sides(seed: int) -> None:
+    random, boxes = Random(300 + seed), 0.0
+    for _ in range(60):
+        case = limited_case(random)
+        solver = case.solver()
+        solver.set(climb=1 << 20, greedy=0, improve=0, deepen=200)  # the first trees are poor, so a bound can be wrong
+        assert_best(case, solver, solver.solve())
+        boxes += solver.statistics()["boxes"]
+    assert boxes > 0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("leaves", [5, 6])
+def test_targets_raise_the_bound_of_few_leaves(classes: int, leaves: int) -> None:
+    alone, solver = noisy(60, 4, classes), noisy(60, 4, classes)
+    alone.set(climb=0, depth=10**6, leaves=leaves)
+    solver.set(climb=1 << 20, depth=10**6, leaves=leaves)
+    bounds: list[int] = []
+    outcome = solver.solve(lambda _seconds, _value, bound: bounds.append(bound))
+    assert outcome.status == "optimal"
+    assert outcome.value == alone.solve().value
+    assert solver.statistics()["climbs"] > 1
+    assert solver.statistics()["boxes"] > 0
+    assert bounds == sorted(bounds)
+    assert max(bounds) <= outcome.value
+    assert max(bounds) > 0
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_no_bound_of_a_search_without_memory_is_too_high(seed: int) -> None:
     random = Random(100 + seed)
     for number in range(30):
-        case = relaxed_case(random) if number % 2 else priced_case(random)
+        case = (limited_case, relaxed_case, priced_case)[number % 3](random)
         wanted, solver = best(case), case.solver()
         solver.set(climb=1 << 20, greedy=0, deepen=0, fail_allocation=random.randint(1, 400))
         try:

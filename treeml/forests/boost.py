@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.claims import Proof, combined
-from treeml.backends.contract import Limits, OnProgress, Progress, Status, Stop
+from treeml.backends.contract import Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.options import threaded
 from treeml.backends.planning.plan import Plan
 from treeml.data.table import Dataset
@@ -41,6 +41,7 @@ from treeml.trees.raising import raise_tree
 from treeml.trees.tree import Tree
 
 TOLERANCE = Fraction(1, 10**6)
+RESCUE = 0.4  # seconds for the one tree of a forest, if the time was over before there was any
 COLUMNS = 10  # new trees in each round
 FEW, COLUMNS_OF_FEW = 400, 20  # with so few margins the master is small, and more trees in each round pay off
 SMOOTHING = Fraction(7, 10)
@@ -172,7 +173,10 @@ class _Boost:
             evidence = combined("pricing", none.evidence)
             return self.answer(Status.INFEASIBLE, Stop.PROVED, built, conflict=none.conflict, evidence=evidence)
         if not found.columns:
-            return self.answer(Status.UNKNOWN, found.stop, built)
+            first = self.pricing.first_tree(Deadline.after(RESCUE))
+            if first is None:
+                return self.answer(Status.UNKNOWN, found.stop, built)
+            found = replace(found, columns=(first,), weights=np.ones(1))
         return self.answered(found, built)
 
     def report(self, moment: Round, columns: Sequence[Grown], restricted: Restricted) -> bool | None:

@@ -34,7 +34,7 @@ from treeml.problem.evaluate import Routed, meets
 from treeml.problem.fans import has_fans
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Predicted, Sum
-from treeml.problem.tree import Node
+from treeml.problem.tree import Leaf, Node
 
 FINEST = 2**40  # the largest sum of the absolute values of all prices, as whole numbers
 COARSER = 4  # the sum is divided by this if a back-end does not support numbers so large
@@ -173,6 +173,16 @@ class TreePricing:
         tree = first_tree(problem, deadline) if takes(problem) else None
         if tree is not None and all(meets(bound, problem, tree) for bound in problem.bounds):
             yield tree, self.votes(tree)
+
+    def first_tree(self, deadline: Deadline) -> Grown | None:
+        """A greedy tree or a single leaf for examples of their own weight, if there was no time for a search."""
+        prices = self.examples.weight[self.examples.example]
+        whole = self.whole(prices / prices.sum())
+        leaves = (Leaf(label) for label in range(self.problem.classes))
+        allowed = [leaf for leaf in leaves if all(meets(bound, self.problem, leaf) for bound in self.problem.bounds)]
+        found = [*self.greedy(whole, deadline), *((leaf, self.votes(leaf)) for leaf in allowed)]
+        best = max(found, key=lambda voting: self.edge(voting[1], whole), default=None)
+        return None if best is None else self.grown([best])[0]
 
     def hold(self, edge: int, trees: list[Voting], whole: Whole, who: str) -> None:
         """BackendError if a known tree is worth more than `edge`, the claimed maximum."""

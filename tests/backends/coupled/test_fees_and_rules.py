@@ -147,6 +147,25 @@ def test_bounds_by_prices_hold_and_their_trees_meet_every_requirement() -> None:
     assert met > 5
 
 
+def test_prices_of_shallow_trees_are_where_a_search_of_deep_ones_begins() -> None:
+    """The bound of less deep trees is not kept: deeper ones may cost less."""
+    begun = 0
+    for problem, truth in deep_problems(25):
+        task = read_coupled(problem)
+        if task.excluded is not None or not is_coupled(problem) or truth.tree is None:
+            continue
+        prices = PricedBounds(problem, task, Limits(Deadline.after(60)), NATIVE.solve, None, NATIVE.bounding)
+        prices.search_first(1, 60)
+        assert prices.bound is None
+        assert prices.depth is None
+        begun += prices.first is not None and bool(prices.first.any())
+        prices.search(60)
+        assert prices.bound is not None
+        assert prices.bound <= cost_of(problem, task, truth.tree)
+        assert prices.tree is None or meets_all(problem, prices.tree)
+    assert begun > 0
+
+
 def test_few_leaves_get_the_best_of_all_labels() -> None:
     for problem, _ in deep_problems(10):
         task = read_coupled(problem)

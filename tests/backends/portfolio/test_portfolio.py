@@ -428,6 +428,47 @@ def test_the_companion_goes_on_from_a_tree_of_the_exact_search() -> None:
     assert search.borrowed() is None  # it is not new
 
 
+def _chain(tests: list[int]) -> Node:
+    """A tree with a leaf on the yes side of every test."""
+    tree: Node = Leaf(0)
+    for number, test in enumerate(reversed(tests)):
+        tree = Split(test, Leaf(number % 2), tree)
+    return tree
+
+
+def test_a_borrowed_tree_keeps_its_leaves_within_the_limit() -> None:
+    """A chain uses up its leaves at the bottom, where half of them on either side of every split are not enough."""
+    random = np.random.default_rng(7)
+    values, labels = random.normal(size=(300, 4)), random.integers(0, 2, 300)
+    dataset, request = prepare("predict y minimize errors require leaves <= 6", values, labels)
+    problem = lower(dataset, request).form(numeric=True).problem
+    tests = sorted(random.choice(299, 5, replace=False).tolist())  # cuts of the first column
+    chain = _chain(tests)
+    assert is_answer(problem, chain)
+    for tree in (chain, _chain(tests[:3])):
+        search = Anytime(problem, lambda tree: None, lambda: False, 0, lambda tree=tree: tree)
+        grown = search.borrowed()
+        assert grown is not None
+        assert grown.leaves <= 6
+        assert is_answer(problem, grown.node())
+        assert evaluate_goals(problem, grown.node()) <= evaluate_goals(problem, tree)
+        assert search.split(grown.rows, 5, 1, tests[0], search.anew()) is None  # one leaf is no room for a split
+
+
+def test_every_tree_of_the_search_keeps_the_limit_on_leaves() -> None:
+    random = np.random.default_rng(8)
+    values, labels = random.normal(size=(200, 3)), random.integers(0, 2, 200)
+    dataset, request = prepare("predict y minimize errors require leaves <= 6", values, labels)
+    problem = lower(dataset, request).form(numeric=True).problem
+    chain = _chain(sorted(random.choice(199, 5, replace=False).tolist()))
+    kept: list[int] = []
+    search = Anytime(problem, lambda tree: None, lambda: len(kept) > 60, 0, lambda: chain)
+    keep = search.keep
+    search.keep = lambda root: (kept.append(root.leaves), keep(root))[1]  # type: ignore[method-assign]
+    search.run(Deadline())
+    assert max(kept) <= 6
+
+
 def test_the_numeric_kernel_shares_its_trees() -> None:
     random = np.random.default_rng(3)
     values, labels = random.normal(size=(1500, 6)), random.integers(0, 2, 1500)

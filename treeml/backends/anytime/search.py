@@ -226,7 +226,8 @@ class Anytime:
         if isinstance(tree, Leaf) or height <= EXACT:
             return self.build(rows, height, leaves)
         sides = partial(self.following, tree=tree.yes), partial(self.following, tree=tree.no)
-        return self.split(rows, height, leaves, tree.test, sides) or self.build(rows, height, leaves)
+        grown = self.split(rows, height, leaves, tree.test, sides, _leaf_count(tree.no))
+        return grown or self.build(rows, height, leaves)
 
     def kicked(self, root: GrownBranch) -> GrownBranch | None:
         """The tree with one upper split replaced, whatever that costs."""
@@ -342,8 +343,10 @@ class Anytime:
         found = self.kernel.choose(branch.rows, cost, MOST_SECONDS)
         if found is None or found[1] == found[2]:
             return None
+        if found[1] != 0:
+            yes, no = no, yes
         sides = partial(self.alike, model=yes), partial(self.alike, model=no)
-        return self.split(branch.rows, branch.height, room, found[0], sides if found[1] == 0 else sides[::-1])
+        return self.split(branch.rows, branch.height, room, found[0], sides, no.leaves)
 
     def costs(self, node: Node, rows: Rows) -> NDArray[np.int64]:
         """What each of these rows costs below a node."""
@@ -427,13 +430,22 @@ class Anytime:
         return proposals[min(rank, len(proposals) - 1)].test
 
     def split(
-        self, rows: Rows, height: int, leaves: int | None, test: int, sides: tuple[Grow, Grow]
+        self,
+        rows: Rows,
+        height: int,
+        leaves: int | None,
+        test: int,
+        sides: tuple[Grow, Grow],
+        kept: int | None = None,
     ) -> GrownBranch | None:
-        """A branch with this split, and branches below that grow as `sides` says."""
+        """A branch with this split, and branches below that grow as `sides` says; None if there is no room for two.
+
+        `kept`: how many of the leaves are kept for the no side while the yes side grows; half of them if None.
+        """
         goes = answers(self.problem, test, rows)
-        if goes.all() or not goes.any() or height < 1:
+        if goes.all() or not goes.any() or height < 1 or (leaves is not None and leaves < 2):
             return None
-        room = None if leaves is None else max(1, leaves - leaves // 2)
+        room = None if leaves is None else max(1, leaves - (leaves // 2 if kept is None else kept))
         yes = sides[0](rows[goes], height - 1, room)
         if yes is None:
             return None
@@ -451,7 +463,7 @@ class Anytime:
         branch = None
         if model.solved is None and height > EXACT:
             sides = tuple(partial(self.alike, model=side) for side in model.sides)
-            branch = self.split(rows, height, leaves, model.test, (sides[0], sides[1]))
+            branch = self.split(rows, height, leaves, model.test, (sides[0], sides[1]), model.sides[1].leaves)
         return branch or self.build(rows, height, leaves)
 
     def solved(
@@ -464,6 +476,10 @@ class Anytime:
         if found is None:
             return None
         return GrownBranch(rows, height, found.value, found.leaves, found.is_best, found.tree)
+
+
+def _leaf_count(tree: Node) -> int:
+    return 1 if isinstance(tree, Leaf) else _leaf_count(tree.yes) + _leaf_count(tree.no)
 
 
 def first_tree(problem: Problem, deadline: Deadline) -> Node | None:

@@ -9,6 +9,7 @@ the solver is fastest.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -26,7 +27,7 @@ from treeml.backends.contract import (
     Refusal,
     Reprice,
 )
-from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables
+from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel, option_tables, prefer_numeric
 from treeml.lang.diagnostic import Diagnostic, RefusedError
 from treeml.native import loader
 from treeml.problem.problem import Problem
@@ -46,6 +47,7 @@ _LEAST_MEMORY = 2**16  # bytes; as in treeml/native/common/options.h
 _MOST_BITS = 2**31  # tests times rows, at most, for the binary kernel
 HAND_OVER = "1: if memory ends a search with coupled requirements, the next back-end goes on from its tree and bound"
 _KERNELS = ("auto", "binary", "numeric")
+RISING = {"climb": 1 << 20, "improve": 0}  # options of the numeric kernel, for a search that is to raise its bound
 
 
 class _Options(Mapping[str, Option]):
@@ -168,7 +170,7 @@ class NativeBackend(BackendBase):
         if limits.memory is not None and limits.memory < _LEAST_MEMORY:
             return NativeRun(problem, limits, start, on_progress, began, kernel).without_memory()
         if kernel in COUPLED_KERNELS:
-            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, kernel)
+            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, self.bounding, kernel)
         if is_coupled(problem):
             problem = without_idle(problem)
         if is_real_then_leaves(problem):
@@ -178,6 +180,17 @@ class NativeBackend(BackendBase):
             return run.answer()
         except MemoryError:
             return run.without_memory()
+
+    def bounding(
+        self,
+        problem: Problem,
+        limits: Limits = NO_LIMITS,
+        start: Node | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Answer:
+        """The same, but a search that takes long spends its time on its bound rather than on better trees."""
+        options = RISING if prefer_numeric(problem)[0] else NO_OPTIONS
+        return self.solve(problem, replace(limits, options=options), start, on_progress)
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:

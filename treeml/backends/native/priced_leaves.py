@@ -33,6 +33,7 @@ SHARE = 0.4  # of the time that is left after that
 MOST_SECONDS = 20.0  # if no time limit is given
 MOST_PRICES = 16
 LAST_LEAF = 8  # the last of the leaves saves about this many times less than the average one
+FEW_LEAVES = 8  # that the numeric kernel bounds better by itself, as in treeml/native/numeric/relax.c
 STEPS = 8  # prices per unit of the cost
 MOST_REACH = 2**50  # of the costs, so that prices and steps stay far from overflow
 
@@ -41,6 +42,8 @@ def takes(run: NativeRun, objective: NativeObjective, settings: Mapping[str, Any
     """Is there one goal of whole costs, and a limit on leaves that matters?"""
     leaves, depth = settings.get("leaves"), settings.get("depth", 62)
     if leaves is None or leaves < 3 or leaves >= 2 ** min(depth, 62) or len(run.problem.goals) != 1:
+        return False
+    if run.kernel == "numeric" and leaves <= FEW_LEAVES:
         return False
     if objective.cost is None or objective.price or objective.column_cost is not None or "upper" in settings:
         return False

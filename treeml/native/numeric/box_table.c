@@ -16,30 +16,30 @@ struct box_key box_key_of_row (int64_t row) {
   return (struct box_key) {mix (number * step), mix ((number + 1) * step)};
 }
 
-static uint64_t home (const struct box_table *table, struct box_key key, int32_t depth) {
-  return (key.low ^ mix (key.high + (uint64_t) depth)) & (table->size - 1);
+static uint64_t home (const struct box_table *table, struct box_key key, int32_t size) {
+  return (key.low ^ mix (key.high + (uint64_t) size)) & (table->size - 1);
 }
 
-static int is_entry (const struct box *box, struct box_key key, int32_t depth) {
-  return box->depth == depth && box->key.low == key.low && box->key.high == key.high;
+static int is_entry (const struct box *box, struct box_key key, int32_t size) {
+  return box->size == size && box->key.low == key.low && box->key.high == key.high;
 }
 
 /* The entry of a set, or the place for it: a free one, or one to overwrite if there is none nearby. */
-static struct box *place (const struct box_table *table, struct box_key key, int32_t depth) {
-  const uint64_t first = home (table, key, depth);
+static struct box *place (const struct box_table *table, struct box_key key, int32_t size) {
+  const uint64_t first = home (table, key, size);
   for (uint64_t i = 0; i < probes; i++) {
     struct box *box = &table->box[(first + i) & (table->size - 1)];
-    if (!box->depth || is_entry (box, key, depth))
+    if (!box->size || is_entry (box, key, size))
       return box;
   }
   return &table->box[first];
 }
 
-const struct box *box_table_find (const struct box_table *table, struct box_key key, int32_t depth) {
+const struct box *box_table_find (const struct box_table *table, struct box_key key, int32_t size) {
   if (!table->size)
     return NULL;
-  const struct box *box = place (table, key, depth);
-  return is_entry (box, key, depth) ? box : NULL;
+  const struct box *box = place (table, key, size);
+  return is_entry (box, key, size) ? box : NULL;
 }
 
 /* Doubles the table. Memory for what the search cannot do without comes first. */
@@ -52,9 +52,9 @@ static void grow (struct box_table *table) {
   if (table->full)
     return;
   for (uint64_t i = 0; i < table->size; i++)
-    if (table->box[i].depth) {
-      struct box *to = place (&grown, table->box[i].key, table->box[i].depth);
-      grown.used += !to->depth;
+    if (table->box[i].size) {
+      struct box *to = place (&grown, table->box[i].key, table->box[i].size);
+      grown.used += !to->size;
       *to = table->box[i];
     }
   arena_release (table->arena, table->box);
@@ -66,9 +66,9 @@ void box_table_keep (struct box_table *table, const struct box *kept) {
     grow (table);
   if (!table->size)
     return;
-  struct box *box = place (table, kept->key, kept->depth);
-  table->used += !box->depth;
-  if (!is_entry (box, kept->key, kept->depth) || box->bound <= kept->bound)
+  struct box *box = place (table, kept->key, kept->size);
+  table->used += !box->size;
+  if (!is_entry (box, kept->key, kept->size) || box->bound <= kept->bound)
     *box = *kept;
 }
 

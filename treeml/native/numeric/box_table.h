@@ -1,5 +1,5 @@
-/* What is known about sets of rows: a lower bound for every depth. Sets are identified by the sums of random keys of
-   their rows, 128 bits. */
+/* What is known about sets of rows: a lower bound for every size of trees, their depth or leaves. Sets are identified
+   by the sums of random keys of their rows, 128 bits. */
 #ifndef TREEML_NUMERIC_BOX_TABLE_H
 #define TREEML_NUMERIC_BOX_TABLE_H
 
@@ -12,7 +12,7 @@ struct box_key {
 struct box {
   struct box_key key;
   int64_t bound;
-  int32_t depth;        /* of the trees; 0 if there is no entry */
+  int32_t size;         /* of the trees; 0 if there is no entry */
   int32_t final;        /* whether the bound cannot be raised */
   int32_t column, code; /* of a cut that costs no more, if it is final; -1: a leaf, -2: a tree of depth two */
 };
@@ -34,7 +34,7 @@ static inline struct box_key box_key_subtract (struct box_key a, struct box_key 
 struct box_key box_key_of_row (int64_t row);
 
 /* The entry of a set, or NULL. */
-const struct box *box_table_find (const struct box_table *, struct box_key, int32_t depth);
+const struct box *box_table_find (const struct box_table *, struct box_key, int32_t size);
 /* Keeps an entry, unless a higher bound is known. If memory is short, an older entry gives way. */
 void box_table_keep (struct box_table *, const struct box *);
 void box_table_destroy (struct box_table *);

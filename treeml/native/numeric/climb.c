@@ -44,7 +44,7 @@ static int relaxes (struct numeric_worker *worker, int64_t depth, int64_t leaves
   if (climb->final || !numeric_relaxation_fits (solver, depth, leaves, upper))
     return 0;
   if (!worker->relaxation)
-    worker->relaxation = numeric_relaxation_create (solver, upper);
+    worker->relaxation = numeric_relaxation_create (solver, depth, leaves, upper);
   return !!worker->relaxation;
 }
 

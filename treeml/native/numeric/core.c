@@ -171,9 +171,9 @@ void numeric_core_close (const treeml_numeric *solver, struct numeric_core *core
   }
 }
 
-int64_t numeric_core_classes (struct numeric_worker *worker, const struct numeric_core *core, int64_t depth) {
+int64_t numeric_core_classes (struct numeric_worker *worker, const struct numeric_core *core, int64_t most) {
   const treeml_numeric *solver = worker->solver;
-  const int64_t price = solver->options.leaf_price, most = depth < 20 ? INT64_C (1) << depth : solver->planes;
+  const int64_t price = solver->options.leaf_price;
   int64_t *sums = worker->sums, rest = 0, best = NUMERIC_NONE;
   if (solver->goal != numeric_goal_many || !solver->pure)
     return price;

@@ -177,7 +177,7 @@ static struct box_key key_of (const struct numeric_set *set) {
 static struct box find_entry (const struct numeric_improvement *state, const struct branch *branch) {
   const struct box_key key = key_of (&branch->set);
   const struct box *known = box_table_find (&state->table, key, (int32_t) branch->height);
-  return known ? *known : (struct box) {.key = key, .depth = (int32_t) branch->height};
+  return known ? *known : (struct box) {.key = key, .size = (int32_t) branch->height};
 }
 
 /* The best tree of the branch, if it is better and found in a limited effort. Returns whether there is one. */

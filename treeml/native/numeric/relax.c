@@ -7,11 +7,14 @@ enum {
   central = 6,          /* a cut leaves at least one in this many rows of its interval on either side, if one does */
   weight_of_wrong = 15, /* how much more a row counts there that a single leaf predicts wrongly */
   left_of_core = 70,    /* cores keep this percentage of the cost of a leaf */
+  most_leaves = 8,      /* up to this limit, leaves rather than levels are divided between the sides of a split */
   least_core = 3,       /* trees of a smaller depth are bounded so fast that cores do not pay, */
   columns_of_core = 9   /* and with fewer columns there are not enough cuts to close */
 };
 
+/* The size of a tree is its depth or, if leaves are limited, the number of its leaves. */
 struct numeric_relaxation {
+  int64_t leaves;         /* the limit on leaves, or 0: none that matters */
   int64_t price, deepest; /* of a leaf; from this depth on, prices alone limit the depth of trees */
   struct box_table table;
   struct box_key *row; /* a key for every row */
@@ -23,7 +26,8 @@ struct relaxed {
   struct numeric_relaxation *known;
   struct numeric_set *set;
   struct box_key key;
-  int64_t depth;        /* of the sides of its splits */
+  int64_t size;         /* of its trees, at most */
+  int64_t side[2];      /* of the sides of its splits */
   int32_t label;        /* that a single leaf predicts */
   int64_t target;       /* falls to the value of a cut that cannot be raised further */
   int32_t column, code; /* of that cut; -1: a leaf */
@@ -52,10 +56,18 @@ enum { single = -1, pair = -2 }; /* instead of the column of a cut: a leaf; the 
 static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 
+/* Whether the depth or a price alone limits the leaves. */
+static int has_all_leaves (int64_t depth, int64_t leaves) {
+  return leaves == NUMERIC_ALL || (depth < 62 && leaves >= INT64_C (1) << depth);
+}
+
 int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_t leaves, int64_t upper) {
-  const int all = leaves == NUMERIC_ALL || (depth < 62 && leaves >= INT64_C (1) << depth);
   const int64_t useful = numeric_useful_depth (solver, depth, upper);
-  return all && useful > 2 && useful < 64 && !solver->group;
+  if (solver->group || useful <= 2)
+    return 0;
+  if (has_all_leaves (depth, leaves))
+    return useful < 64;
+  return leaves > 3 && leaves <= most_leaves && !solver->options.leaf_price;
 }
 
 /* The depth of the sides of a split, if its own is `depth`. Sides that only prices limit are alike at every depth. */
@@ -63,10 +75,19 @@ static int64_t depth_below (const struct numeric_relaxation *known, int64_t dept
   return depth >= known->deepest ? known->deepest : depth - 1;
 }
 
-struct numeric_relaxation *numeric_relaxation_create (treeml_numeric *solver, int64_t upper) {
+/* The most leaves of a tree of this size. */
+static int64_t leaves_of (const struct numeric_relaxation *known, int64_t size) {
+  if (known->leaves)
+    return size;
+  return size < 62 ? INT64_C (1) << size : INT64_MAX;
+}
+
+struct numeric_relaxation *numeric_relaxation_create (treeml_numeric *solver, int64_t depth, int64_t leaves,
+                                                      int64_t upper) {
   struct numeric_relaxation *known = arena_allocate (&solver->arena, 1, sizeof *known);
   if (!known)
     return NULL;
+  known->leaves = has_all_leaves (depth, leaves) ? 0 : leaves;
   known->price = solver->options.leaf_price;
   known->deepest = known->price ? numeric_useful_depth (solver, INT64_MAX, upper) : INT64_MAX;
   known->table.arena = &solver->arena;
@@ -166,20 +187,21 @@ static int64_t relax_box (struct relaxed *node);
 
 /* Bounds a side of a cut by trees up to depth two; such a search ends with the optimum, if that is below the target. If
    deeper trees are allowed, their prices alone reach the target. */
-static void relax_pair (struct relaxed *node, int64_t depth, int64_t target, struct box *box) {
+static void relax_pair (struct relaxed *node, int64_t size, int64_t depth, int64_t target, struct box *box) {
   const struct numeric_filter *filter = node->core.filter;
   const struct numeric_part part = {
       .set = node->set, .column = filter->column, .cut = filter->cut, .side = filter->side};
   struct numeric_found found;
-  box->bound = numeric_depth_two (node->worker, &part, depth, NUMERIC_ALL, target, 0, &found).bound;
-  if (depth < node->depth)
+  const int64_t leaves = node->known->leaves ? size : NUMERIC_ALL;
+  box->bound = numeric_depth_two (node->worker, &part, depth, leaves, target, 0, &found).bound;
+  if (!node->known->leaves && depth < size)
     box->bound = least (box->bound, numeric_deeper_price (node->known->price, depth));
   box->column = pair;
 }
 
 /* Bounds the core, or a whole side, by deeper trees. With `decides`, the bound of a box that does not reach the target
  * is 0. */
-static void relax_deeper (struct relaxed *node, int64_t target, int decides, struct box *box) {
+static void relax_deeper (struct relaxed *node, int64_t size, int64_t target, int decides, struct box *box) {
   treeml_numeric *solver = node->worker->solver;
   struct numeric_set set;
   if (numeric_set_filter (node->worker, node->set, node->core.filter, node->core.filters, &set)) {
@@ -187,7 +209,7 @@ static void relax_deeper (struct relaxed *node, int64_t target, int decides, str
                             .known = node->known,
                             .set = &set,
                             .key = box->key,
-                            .depth = depth_below (node->known, node->depth),
+                            .size = size,
                             .target = target,
                             .decides = decides};
     box->bound = relax_box (&below);
@@ -200,17 +222,19 @@ static void relax_deeper (struct relaxed *node, int64_t target, int decides, str
 
 /* Bounds the core, or the side of a cut that it is at first, and keeps what is found out. Returns its bound, or 0 if
    the search is stopping. */
-static int64_t relax_core (struct relaxed *node, struct box_key key, int64_t low, int64_t target, int decides) {
-  const struct box *known = box_table_find (&node->known->table, key, (int32_t) node->depth);
+static int64_t relax_core (struct relaxed *node, int64_t size, struct box_key key, int64_t low, int64_t target,
+                           int decides) {
+  const struct box *known = box_table_find (&node->known->table, key, (int32_t) size);
   low = greatest (low, known ? known->bound : 0);
   if (low >= target || (known && known->final))
     return low;
-  struct box box = {.key = key, .depth = (int32_t) node->depth, .column = single};
-  const int64_t depth = numeric_useful_depth (node->worker->solver, node->depth, target);
+  struct box box = {.key = key, .size = (int32_t) size, .column = single};
+  const int64_t levels = node->known->leaves ? size - 1 : size;
+  const int64_t depth = numeric_useful_depth (node->worker->solver, levels, target);
   if (depth <= 2)
-    relax_pair (node, depth, target, &box);
+    relax_pair (node, size, depth, target, &box);
   else
-    relax_deeper (node, target, decides, &box);
+    relax_deeper (node, size, target, decides, &box);
   if (numeric_stopping (node->worker->solver))
     return 0;
   node->worker->statistics.boxes++;
@@ -220,20 +244,21 @@ static int64_t relax_core (struct relaxed *node, struct box_key key, int64_t low
   return box.bound;
 }
 
-/* Whether a part of the rows on a side of a cut, which closes cuts of other columns, too, reaches the target. */
-static int reach_by_core (struct relaxed *node) {
+/* Whether a part of the rows on a side of a cut, which closes cuts of other columns, too, reaches the target. It may
+   lie on the other side of those, so both sides have to be alike. */
+static int reach_by_core (struct relaxed *node, int64_t size) {
   struct numeric_worker *worker = node->worker;
-  if (worker->solver->columns < columns_of_core ||
-      numeric_useful_depth (worker->solver, node->depth, node->target) < least_core)
+  if (worker->solver->columns < columns_of_core || node->known->leaves ||
+      numeric_useful_depth (worker->solver, size, node->target) < least_core)
     return 0;
   numeric_core_narrow (worker, &node->core, node->set, left_of_core);
   if (node->core.filters == 1)
     return 0;
-  const int64_t low = numeric_core_classes (worker, &node->core, node->depth);
+  const int64_t low = numeric_core_classes (worker, &node->core, leaves_of (node->known, size));
   struct box_key key = {0};
   for (int64_t i = 0; i < node->core.rows; i++)
     key = box_key_add (key, node->known->row[node->core.row[i]]);
-  const int reached = low >= node->target || relax_core (node, key, low, node->target, 1) >= node->target;
+  const int reached = low >= node->target || relax_core (node, size, key, low, node->target, 1) >= node->target;
   if (!reached || numeric_stopping (worker->solver))
     return 0;
   numeric_core_close (worker->solver, &node->core);
@@ -244,23 +269,24 @@ static int reach_by_core (struct relaxed *node) {
 /* Raises the bound of a side of a cut to the target, or to its optimum. Returns whether it reaches the target. */
 static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int side, int64_t target) {
   const struct cut *at = &cuts->cut[cut];
+  const int64_t size = node->side[side];
   int64_t *low = &cuts->cut[cut].low[side];
   if (*low >= target)
     return 1;
   const struct numeric_filter filter = {cuts->column, at->code, side};
   numeric_core_begin (node->worker, &node->core, node->set, &filter, at->position);
-  *low = greatest (*low, numeric_core_classes (node->worker, &node->core, node->depth));
+  *low = greatest (*low, numeric_core_classes (node->worker, &node->core, leaves_of (node->known, size)));
   if (*low >= target)
     return 1;
   const struct box_key key = side ? box_key_subtract (node->key, at->key) : at->key;
-  const struct box *known = box_table_find (&node->known->table, key, (int32_t) node->depth);
+  const struct box *known = box_table_find (&node->known->table, key, (int32_t) size);
   if (known) {
     *low = greatest (*low, known->bound);
     if (*low >= target || known->final)
       return *low >= target;
   }
-  if (target == node->target && reach_by_core (node)) {
-    const struct box box = {.key = key, .bound = target, .depth = (int32_t) node->depth, .column = single};
+  if (target == node->target && reach_by_core (node, size)) {
+    const struct box box = {.key = key, .bound = target, .size = (int32_t) size, .column = single};
     box_table_keep (&node->known->table, &box);
     *low = target;
     return 1;
@@ -268,7 +294,7 @@ static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int
   if (numeric_stopping (node->worker->solver))
     return 0;
   node->core.filters = 1; /* all rows of the side */
-  *low = greatest (*low, relax_core (node, key, *low, target, 0));
+  *low = greatest (*low, relax_core (node, size, key, *low, target, 0));
   return *low >= target;
 }
 
@@ -298,10 +324,12 @@ static void lower_target (struct relaxed *node, int64_t value, int32_t column, i
 }
 
 /* Raises the bounds of both sides of a cut, so that either closes the cuts beyond it, if there are any, or that the cut
-   itself is closed. `low` are bounds of the sides for all cuts between its neighbours. */
+   itself is closed. `low` are bounds of the sides for all cuts between its neighbours. A side with fewer leaves takes
+   less time, so it is the first. */
 static void raise_cut (struct relaxed *node, struct cuts *cuts, int32_t cut, const int64_t low[2], int beyond,
                        int before) {
-  const int first = before && !beyond, second = !first;
+  const int first = node->side[0] == node->side[1] ? before && !beyond : node->side[1] < node->side[0];
+  const int second = !first;
   const int further = first ? beyond : before; /* whether the second side has cuts to close, too */
   if (raise_side (node, cuts, cut, first, node->target - low[second]) && !further)
     return;
@@ -348,6 +376,30 @@ static void cover_column (struct relaxed *node, int32_t column) {
   arena_release (&solver->arena, cuts.cut);
 }
 
+static int is_over (const struct relaxed *node) {
+  return node->target <= 0 || node->too_high || numeric_stopping (node->worker->solver);
+}
+
+static void cover_columns (struct relaxed *node, int64_t yes, int64_t no) {
+  node->side[0] = yes;
+  node->side[1] = no;
+  for (int32_t f = 0; f < node->worker->solver->columns && !is_over (node); f++)
+    cover_column (node, f);
+}
+
+/* Covers the splits of all columns, for every division of the leaves between the sides: equal parts first. */
+static void cover_all (struct relaxed *node) {
+  const int64_t size = node->size, half = size / 2;
+  if (!node->known->leaves) {
+    cover_columns (node, depth_below (node->known, size), depth_below (node->known, size));
+    return;
+  }
+  for (int64_t i = 0; i + 1 < size && !is_over (node); i++) {
+    const int64_t yes = i % 2 ? half + (i + 1) / 2 : half - i / 2;
+    cover_columns (node, yes, size - yes);
+  }
+}
+
 /* A bound of the set, as numeric_relax. */
 static int64_t relax_box (struct relaxed *node) {
   treeml_numeric *solver = node->worker->solver;
@@ -359,8 +411,7 @@ static int64_t relax_box (struct relaxed *node) {
   if (!node->target || node->too_high)
     return 0;
   if (numeric_set_values (node->worker, node->set) && numeric_core_create (solver, node->set, &node->core))
-    for (int32_t f = 0; f < solver->columns && node->target > 0 && !node->too_high && !numeric_stopping (solver); f++)
-      cover_column (node, f);
+    cover_all (node);
   else
     numeric_stop_search (solver, TREEML_MEMORY);
   numeric_core_release (solver, &node->core);
@@ -380,13 +431,13 @@ int64_t numeric_relax (struct numeric_worker *worker, struct numeric_relaxation 
                          .known = known,
                          .set = set,
                          .key = key_of_set (known, set),
-                         .depth = depth_below (known, depth),
+                         .size = known->leaves ? known->leaves : depth,
                          .target = target,
                          .column = single};
   const int64_t bound = relax_box (&root);
   const struct box box = {.key = root.key,
                           .bound = bound,
-                          .depth = (int32_t) depth,
+                          .size = (int32_t) root.size,
                           .final = bound < target,
                           .column = root.column,
                           .code = root.code};
@@ -435,6 +486,8 @@ static int64_t append_tree (struct numeric_worker *worker, struct numeric_relaxa
 int numeric_relaxed_tree (struct numeric_worker *worker, struct numeric_relaxation *known, struct numeric_set *set,
                           int64_t depth, struct numeric_tree *tree) {
   tree->nodes = 0;
+  if (known->leaves) /* how a split divides them is not kept */
+    return 0;
   if (!numeric_needs_support (worker->solver) && append_tree (worker, known, set, depth, tree) == 0)
     return 1;
   tree->nodes = 0;

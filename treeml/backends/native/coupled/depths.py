@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
-from treeml.backends.contract import Answer, Deadline, OnProgress, Progress, Status, Stop
+from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, OnProgress, Progress, Status, Stop
 from treeml.backends.native.coupled.priced import PricedBounds
 from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.coupled.task import cost_of
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
+SHARE_OF_PRICES = 0.4  # of the time that is left, for searches with prices on the requirements
+SHALLOW = 2  # levels of the trees that show good prices
 FIRST = 2.0  # seconds for a first tree, at most
 LARGEST = ("peak_memory", "longest_list", "tests", "rows")  # statistics of several searches that do not add up,
 OF_ONE = ("objective", "objective_bound")  # and those that have no meaning for all of them
@@ -70,8 +72,11 @@ def _without_requirements(run: CoupledRun) -> Answer:
     free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
     seconds = min(AT_MOST, SHARE * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
-    shorter = replace(limits, deadline=Deadline.after(seconds), options={}, gap=Fraction(0))
-    answer = NativeRun(free, shorter, None, _stopping(run), run.began).answer()
+    shorter = replace(limits, deadline=Deadline.after(seconds), options=NO_OPTIONS, gap=Fraction(0))
+    if run.bounding is None:
+        answer = NativeRun(free, shorter, None, _stopping(run), run.began).answer()
+    else:
+        answer = run.bounding(free, shorter, None, _stopping(run))
     run.relaxed = replace(answer, evidence=combined("fewer requirements", answer.evidence))
     return run.relaxed
 
@@ -89,11 +94,13 @@ def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
     run, task = depths.run, depths.task
     if first is None or run.one_goal is None or len(run.problem.goals) != 1:
         return
-    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress)
+    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress, run.bounding)
     if len(first.test):
         prices.tree = tree_of(first, run.problem)
         prices.cost = cost_of(run.problem, task, prices.tree)
-    prices.search(min(AT_MOST, SHARE * run.limits.deadline.left()))
+    seconds = min(AT_MOST, SHARE_OF_PRICES * run.limits.deadline.left())
+    prices.search_first(SHALLOW, seconds / 4)
+    prices.search(seconds)
     if prices.bound is None:
         return
     bound = Fraction(prices.bound) / task.objective.scale + task.objective.constant

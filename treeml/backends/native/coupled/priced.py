@@ -8,14 +8,14 @@ mostly keep the requirements with other labels in some leaves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.backends.native.coupled.relabeling import Relabeling, labeled
 from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.coupled.task import CoupledTask, cost_of
@@ -34,6 +34,7 @@ MOST_ROUNDS = 24
 REPAIR = 0.1  # of the time, at most, for other labels of one tree
 SHORTEST = 0.005  # seconds; no search is started with less
 LEAST_STEP = 1 / 64
+ENOUGH = 0.75  # of what prices add to the bound of less deep trees
 
 
 @dataclass(eq=False)
@@ -45,22 +46,42 @@ class PricedBounds:
     limits: Limits
     solve: Solve  # for problems without coupled requirements
     on_progress: OnProgress | None = None
+    bounding: Solve | None = None  # if bounds take long: the same, with its time for the bound rather than for trees
     depth: int | None = None  # of trees that are tried, if they are to be less deep; then there is no bound
     bound: int | None = None
     tree: Node | None = None
     cost: int | None = None
     is_interrupted: bool = False
+    first: NDArray[np.float64] | None = None  # the prices to begin with; 0 if None
+    reached: int | None = None  # the greatest bound of a search; if it limits the depth, not one of deeper trees
+    tried: list[tuple[NDArray[np.float64], int]] = field(
+        default_factory=list
+    )  # prices, and the bounds of such a search
+
+    def search_first(self, depth: int, seconds: float) -> None:
+        """Looks for good prices and trees among trees of less depth, which takes a fraction of the time.
+
+        Prices on requirements make the bounds of deep trees less tight, so the lowest ones that do most are kept.
+        """
+        self.depth = depth
+        self.search(seconds)
+        self.depth = None
+        if self.tried:
+            low, high = self.tried[0][1], max(bound for _, bound in self.tried)
+            self.first = next(prices for prices, bound in self.tried if bound - low >= ENOUGH * (high - low))
 
     def search(self, seconds: float) -> None:
         """Tries prices until the time is up, the bound meets the tree, or nothing moves any more."""
         deadline = Deadline.after(min(seconds, self.limits.deadline.left()))
-        prices, step = np.zeros(self.task.sums), 1.0
+        prices, step = np.zeros(self.task.sums) if self.first is None else self.first, 1.0
+        self.reached = None
+        self.tried.clear()
         for _ in range(MOST_ROUNDS):
             if deadline.left() < SHORTEST or self.is_interrupted or self.is_met or step < LEAST_STEP:
                 return
-            known = self.bound
+            known = self.reached
             tree = self.evaluate(prices, deadline)
-            is_better = self.bound is not None and (known is None or self.bound > known)
+            is_better = self.reached is not None and (known is None or self.reached > known)
             step = step if is_better else step / 2
             if tree is None:
                 return
@@ -81,9 +102,12 @@ class PricedBounds:
             return None
         answer = self.solved(whole, prices_whole, deadline)
         self.is_interrupted = self.is_interrupted or answer.stop is Stop.INTERRUPTED
-        if answer.bound is not None and self.depth is None:
+        if answer.bound is not None:
             bound = ceil((answer.bound - self.priced_limits(prices_whole)) / whole)
-            self.bound = bound if self.bound is None else max(self.bound, bound)
+            self.reached = bound if self.reached is None else max(self.reached, bound)
+            self.tried.append((prices.copy(), bound))
+            if self.depth is None:
+                self.bound = bound if self.bound is None else max(self.bound, bound)
         if answer.tree is None:
             return None
         self.offer(answer.tree, deadline)
@@ -126,8 +150,10 @@ class PricedBounds:
         free = [bound for bound in self.problem.bounds if not couples(bound)]
         if self.depth is not None:
             free.append(Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(self.depth)))
-        limits = replace(self.limits, deadline=deadline, options={}, gap=Fraction(0))
-        return self.solve(self.problem.asking((Goal(total),), tuple(free)), limits, None, self._stopping())
+        asked = self.problem.asking((Goal(total),), tuple(free))
+        limits = replace(self.limits, deadline=deadline, options=NO_OPTIONS, gap=Fraction(0))
+        solve = self.bounding if self.bounding is not None and self.depth is None else self.solve
+        return solve(asked, limits, None, self._stopping())
 
     def _stopping(self) -> OnProgress | None:
         """Passes on that time passes, until the user wants to stop; values with prices are not those of the goal."""
@@ -164,10 +190,10 @@ class PricedBounds:
 
     def distance(self) -> float:
         """About how far the bound may still rise, as a share of the extent of the cost."""
-        if self.bound is None:
+        if self.reached is None:
             return 0.1
-        most = self.bound + self.extent // 10 + 1 if self.cost is None else self.cost
-        return max(1, most - self.bound) / self.extent
+        most = self.reached + self.extent // 10 + 1 if self.cost is None else self.cost
+        return max(1, most - self.reached) / self.extent
 
     def projected(self, prices: NDArray[np.float64]) -> NDArray[np.float64]:
         """Prices of the right sign: a limit from above is never rewarded, one from below never charged."""

@@ -47,6 +47,7 @@ class CoupledRun(NativeRun):
 
     kernel: str = "coupled"
     one_goal: Solve | None = None  # solves problems without coupled requirements
+    bounding: Solve | None = None  # the same, with its time for the bound rather than for trees
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
     _settings: dict[str, Any] | None = field(default=None, init=False)
     _is_ending: bool = field(default=False, init=False)  # did a report of a search say that it should stop?
@@ -142,18 +143,18 @@ class CoupledRun(NativeRun):
         """A bound and a tree that are at least as good, from searches with prices on the requirements."""
         if self.one_goal is None:
             return lower, start
-        prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress)
+        depth, on_columns = depth_of(self.problem), self.kernel == "coupled numeric"
+        bounding = self.bounding if on_columns and depth > DEEP else None
+        prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress, bounding)
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
-        left, depth = self.limits.deadline.left(), depth_of(self.problem)
+        left = self.limits.deadline.left()
         seconds = (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left
         is_slow = depth >= SLOW_BOUND[self.kernel]
         if left > MUCH or not is_slow:
             seconds = min(PRICED[depth > DEEP + 1], seconds)
-        if depth > DEEP and self.kernel == "coupled numeric":  # trees of less depth are found much faster
-            prices.depth = DEEP
-            prices.search(seconds / 3)
-            prices.depth = None
+        if on_columns and depth > DEEP:
+            prices.search_first(DEEP, seconds / 3)
         prices.search(seconds)
         self._is_ending = self._is_ending or prices.is_interrupted
         bounds = [bound for bound in (lower, prices.bound) if bound is not None]

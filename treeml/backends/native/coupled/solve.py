@@ -25,21 +25,24 @@ def solve_coupled(
     start: Node | None,
     on_progress: OnProgress | None,
     one_goal: Solve,
+    bounding: Solve,
     kernel: str = "coupled",
 ) -> Answer:
-    """`one_goal` solves a problem with a single goal, whatever its requirements."""
+    """`one_goal` solves a problem with a single goal, whatever its requirements; `bounding` also, for its bound."""
     if len(problem.goals) > 1 and not fits_at_once(problem):
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
     began, stand_in = monotonic(), with_stand_in(problem, kernel)
     if stand_in is None:
-        answer = CoupledRun(problem, limits, start, on_progress, began, kernel, one_goal=one_goal).answer()
+        answer = CoupledRun(
+            problem, limits, start, on_progress, began, kernel, one_goal=one_goal, bounding=bounding
+        ).answer()
     else:
         asked, limit = stand_in
 
         def solve(listen: OnProgress) -> Answer:
-            return CoupledRun(asked, limits, None, listen, began, kernel, one_goal=one_goal).answer()
+            return CoupledRun(asked, limits, None, listen, began, kernel, one_goal=one_goal, bounding=bounding).answer()
 
         answer = any_tree(problem, limit, start, on_progress, solve)
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
