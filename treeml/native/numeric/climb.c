@@ -11,16 +11,20 @@
 
 enum {
   first_share = 512, /* the first target is the best value divided by this */
+  most_share = 8,    /* and no target is further from the one before than the best value divided by this */
   most_tries = 2,    /* how often a target is tried before a lower one is */
   first_polls = 2048 /* that everything else has before relaxed splits have half of them */
 };
 
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* The target that follows a bound: twice as high, or what was too hard at first, or halfway to it. */
+static int64_t greatest (int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* The target that follows a bound: twice as high at first, or what was too hard at first, or halfway to it. The effort
+   grows with the target so fast that small steps cost little more than large ones, and what is too hard costs much. */
 static int64_t next_target (const struct numeric_climb *climb, int64_t upper) {
-  const int64_t step = climb->bound > upper / first_share ? climb->bound : upper / first_share;
-  int64_t target = climb->bound + (step > 0 ? step : 1);
+  const int64_t step = least (greatest (climb->bound, upper / first_share), upper / most_share);
+  int64_t target = climb->bound + greatest (step, 1);
   if (climb->hard > climb->bound)
     target = climb->tries < most_tries ? climb->hard : climb->bound + (climb->hard - climb->bound + 1) / 2;
   return least (target, upper);

@@ -1,14 +1,16 @@
 /* Better trees by replacing parts of a tree.
 
    A branch is replaced by the best tree of its rows, if it has three levels (or four) and that is found quickly; by one
-   whose split is moved by a few rows, with the splits below as they were; or by one with another split and everything
-   below it anew. The last two levels are always solved exactly; the last three, too, if the branch costs little more
-   than the one it replaces. A change that costs nothing is kept, so that the tree drifts. When nothing helps for a
-   while, the search goes on from the best tree with one of its upper splits replaced, whatever that costs (iterated
-   local search, Lourenco, Martin and Stuetzle 2003). */
+   whose split suits the splits below best, or is moved by a few rows, with the splits below as they were; or by one
+   with another split and everything below it anew. The last two levels are always solved exactly; the last three, too,
+   if the branch costs little more than the one it replaces. A change that costs nothing is kept, so that the tree
+   drifts. When nothing helps for a while, the search replaces one of the upper splits, whatever that costs (iterated
+   local search, Lourenco, Martin and Stuetzle 2003): of the best tree, or of the tree it came to if that is nearly as
+   good. */
 #include "numeric/improve.h"
 #include "numeric/box_table.h"
 #include "numeric/climb.h"
+#include "numeric/reroute.h"
 
 enum {
   exact = 2,          /* levels at the bottom that are always solved */
@@ -20,6 +22,7 @@ enum {
   close = 8,          /* a start may cost more than the best tree by one part in so many */
   near = 4, /* a new branch may cost more than the old one by one part in so many, before its last levels are solved */
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
+  walk = 32,        /* how much more a tree may cost from which it goes on: one part in so many, and one */
   work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
   first_effort = 128,     /* in polls; doubled every time */
   effort_of_start = 128,  /* for the last levels of a start */
@@ -225,12 +228,32 @@ static int32_t moved_cut (struct numeric_worker *worker, const struct branch *br
   return rank[order[at]];
 }
 
-/* Another split for the branch; -1 if there is none. */
-static struct numeric_split other_split (struct numeric_worker *worker, struct branch *branch, int moves) {
+/* The split that suits the splits below best, by all columns or by some of them; the present one with its cut moved, if
+   that is the best. */
+static struct numeric_route rerouted (struct numeric_worker *worker, const struct branch *branch) {
+  struct numeric_improvement *state = worker->improvement;
+  const struct numeric_tree *tree = &state->tree;
+  const int64_t node = branch->node;
+  const int32_t column = tree->column[node], cut = tree->cut[node];
+  struct numeric_route route = {.split = {.column = -1}};
+  if (numeric_reroute_fits (worker->solver) && draw (state, 2)) {
+    const uint64_t columns = draw (state, 2) ? UINT64_MAX : state->random;
+    route = numeric_reroute (worker, &branch->set, tree, tree->yes[node], tree->no[node], columns);
+  }
+  const int same = route.split.column == column && route.split.cut == cut;
+  if (route.split.column >= 0 && !same) {
+    worker->statistics.routes++;
+    return route;
+  }
+  return (struct numeric_route) {.split = {.column = column, .cut = moved_cut (worker, branch, column, cut)}};
+}
+
+/* Another split for the branch; column -1 if there is none. */
+static struct numeric_split other_split (struct numeric_worker *worker, struct branch *branch) {
   struct numeric_improvement *state = worker->improvement;
   const struct numeric_tree *tree = &state->tree;
   const int32_t old = tree->column[branch->node];
-  if (old >= 0 && (moves || draw (state, 4) == 0))
+  if (old >= 0 && draw (state, 4) == 0)
     return (struct numeric_split) {.column = old, .cut = moved_cut (worker, branch, old, tree->cut[branch->node])};
   const int64_t kind = draw (state, 4);
   if (kind == 0)
@@ -250,7 +273,9 @@ static int resplit (struct numeric_worker *worker, struct branch *branch, int fo
   treeml_numeric *solver = worker->solver;
   struct numeric_improvement *state = worker->improvement;
   const struct numeric_tree *old = &state->tree;
-  const struct numeric_split split = other_split (worker, branch, follows);
+  const struct numeric_route route =
+      follows ? rerouted (worker, branch) : (struct numeric_route) {.split = other_split (worker, branch)};
+  const struct numeric_split split = route.split;
   const int ahead = draw (state, 2) ? 1 : 2;
   if (split.column < 0 || numeric_stopping (solver))
     return 0;
@@ -259,7 +284,7 @@ static int resplit (struct numeric_worker *worker, struct branch *branch, int fo
   worker->spare = most < NUMERIC_NONE && !solver->group ? most + 1 : NUMERIC_NONE;
   for (int s = 0; fine && s < 2; s++) {
     const int64_t below = tree->nodes, leaves = s ? branch->leaves / 2 : branch->leaves - branch->leaves / 2;
-    const int64_t like = s ? old->no[branch->node] : old->yes[branch->node];
+    const int64_t like = s == route.swapped ? old->yes[branch->node] : old->no[branch->node];
     const int guided = follows && old->column[like] >= 0;
     struct numeric_set part;
     fine = numeric_set_split (worker, &branch->set, split.column, split.cut, s, &part) && part.rows > 0 &&
@@ -428,6 +453,17 @@ static int restart (struct numeric_worker *worker) {
   return 0;
 }
 
+/* Goes on from the tree that nothing helps any more, if it is nearly as good as the best one, or else from that: so the
+   search moves away from the best tree, but not far. Returns 0 if out of memory. */
+static int leave (struct numeric_worker *worker) {
+  struct numeric_improvement *state = worker->improvement;
+  const int64_t best = atomic_load (&worker->solver->best_value);
+  if (state->value > best + best / walk + 1 || draw (state, 2))
+    return restart (worker);
+  state->stale = 0;
+  return 1;
+}
+
 static void descend (struct numeric_worker *worker, struct numeric_set *all) {
   treeml_numeric *solver = worker->solver;
   struct numeric_improvement *state = worker->improvement;
@@ -435,7 +471,7 @@ static void descend (struct numeric_worker *worker, struct numeric_set *all) {
     int64_t node = 0, splits = upper_splits (&state->tree, 0, solver->depth, -1, &node);
     numeric_take_proposal (worker);
     const int stale = ++state->stale > stale_moves * splits;
-    if (stale && !restart (worker))
+    if (stale && !leave (worker))
       return;
     if (stale) /* the best tree has no marks: every upper split counts */
       splits = upper_splits (&state->tree, 0, solver->depth, -1, &node);

@@ -3,8 +3,8 @@
    columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
    depth_two.c finds the best tree of depth two, with intervals.h, rivals.h (many classes), quantile_stump.h and
    quantile_walk.h, and search.c those of any depth, with side.c, raise.c, trace.h and neighbours.h; greedy.c finds
-   first trees and improve.h better ones, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c is the handle,
-   and matrix.c a short way to it. This header declares what they share. */
+   first trees and improve.h better ones, with reroute.h, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c
+   is the handle, and matrix.c a short way to it. This header declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
