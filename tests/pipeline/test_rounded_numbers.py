@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 import pytest
 
 import treeml as tml
@@ -76,3 +77,68 @@ def test_the_report_says_that_the_value_is_that_of_rounded_numbers() -> None:
     assert f"rounded numbers, within {rounded.tolerance:.2g} (relative)" in said
     exact = model.solve(rows, numbers.round(3))
     assert "recomputed exactly from the rows" in str(exact)
+
+
+def weighed(rows: int, seed: int, kind: str = "exponential") -> pl.DataFrame:
+    """Numbers, a class that follows them, and weights as programs draw them; some weights are tiny."""
+    random = np.random.default_rng(seed)
+    values = random.normal(size=(rows, 3))
+    sick = (values[:, 0] > 0.2) ^ (values[:, 1] + random.normal(0, 0.5, rows) > 0)
+    weight = random.exponential(size=rows) if kind == "exponential" else random.uniform(0.5, 1.5, rows)
+    columns = {f"x{number}": values[:, number] for number in range(3)}
+    target = {"y": np.where(sick, "yes", "no"), "t": values[:, 2] + random.normal(size=rows)}
+    return pl.DataFrame({**columns, **target, "w": weight})
+
+
+HEAD = "predict {target} features x0, x1, x2 weight by w "
+
+
+@pytest.mark.parametrize("goal", ["errors", "error_rate + 0.0137 * leaves"])
+def test_weights_of_many_digits_are_solved_though_some_of_them_are_tiny(goal: str) -> None:
+    text = HEAD.format(target="y") + f"minimize {goal} require depth <= 2"
+    result = tml.parse(text).solve(weighed(20_000, 1), backend="native")
+    assert result.is_optimal
+    assert any("weights were rounded" in note for note in result.notes)
+
+
+def test_rounded_weights_are_optimal_within_the_tolerance() -> None:
+    """Compared with every stump, whose errors are added up as fractions."""
+    for seed in range(8):
+        rows = weighed(60, seed)
+        text = HEAD.format(target="y") + "minimize errors + 0.5 * leaves require depth <= 1"
+        result = tml.parse(text).solve(rows)
+        weight = [Fraction(repr(number)) for number in rows["w"].to_list()]
+        is_yes = (rows["y"] == "yes").to_list()
+
+        def errors(side: list[bool], weight: list[Fraction] = weight, is_yes: list[bool] = is_yes) -> Fraction:
+            here = [(w, y) for w, y, is_here in zip(weight, is_yes, side, strict=True) if is_here]
+            return min(sum((w for w, y in here if y is answer), Fraction(0)) for answer in (True, False))
+
+        best = errors([True] * 60) + Fraction(1, 2)
+        for name in ("x0", "x1", "x2"):
+            for cut in rows[name].to_list():
+                below = (rows[name] <= cut).to_list()
+                best = min(best, errors(below) + errors([not each for each in below]) + 1)
+        assert result.is_optimal
+        assert abs(Fraction(result.objective) - best) <= Fraction(result.tolerance) * max(Fraction(1), best)
+        assert result.tolerance < 1e-6
+
+
+def test_weighed_distances_have_a_bound_near_their_value() -> None:
+    text = HEAD.format(target="t") + "minimize absolute_loss require depth <= 2"
+    result = tml.parse(text).solve(weighed(1500, 2), backend="native")
+    assert result.gap is None or result.gap < 1e-4
+    assert result.plan[-1].startswith("the numeric kernel runs")
+
+
+def test_no_bound_on_a_share_is_above_one() -> None:
+    requirements = 'require depth <= 3 require recall("yes") >= 90%'
+    text = HEAD.format(target='y is "yes"') + 'maximize specificity("yes") ' + requirements
+    result = tml.parse(text).solve(weighed(600, 3, "uniform"), within=0.5, backend="native")
+    assert result.bound is None or result.bound <= 1
+
+
+def test_a_share_of_rounded_weights_in_every_leaf_has_a_tree() -> None:
+    text = HEAD.format(target='y is "yes"') + "minimize errors require depth <= 2 require purity >= 60%"
+    result = tml.parse(text).solve(weighed(400, 4, "uniform"), within=2.0)
+    assert result.tree is not None

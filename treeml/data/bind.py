@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from treeml.data.rounding import (
     costs_may_be_rounded,
     reads_weights,
     targets_may_be_rounded,
+    weighs_distances,
+    weights_are_added_up,
     weights_may_be_rounded,
 )
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
@@ -33,6 +36,10 @@ from treeml.lang.spec import LinearLeaves, Spec, Use
 _SAFE = 2**62  # sums of weights, and of targets, stay below this
 _LARGEST = 2**58  # and each target below this, so that solvers can shift them; exact sums of weights for every solver
 LEAST_DIGITS = 1_000_000  # weights are never rounded more coarsely than to mean / this
+_ROUNDED = 2**48  # weights that only sums over all rows read are rounded to at most this sum
+_ROUNDED_EACH = 2**24  # to this mean, if they multiply distances of numbers
+_SMALLEST_BUMP = 2**26  # what is added to a weight is at most this part of all weights
+_ROUNDED_BESIDE_PRICES = 2**57  # to this sum times the rows, if every row may have to pay a price in the same units
 _KEPT = 10**9  # rounding must leave every weight and cost at least this many units
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
@@ -308,8 +315,9 @@ def _weights(
 ) -> _Weights:
     """Row weights as whole numbers, exact if their sum, times the largest cost, stays below 2**58.
 
-    Beyond that they are rounded if `rounding.py` allows it and all of them keep their leading digits. Otherwise they
-    are exact up to 2**62, too large for some back-ends, or refused.
+    Beyond that they are rounded if `rounding.py` allows it and all of them keep their leading digits, which they need
+    not where only their sum over all rows counts. Otherwise they are exact up to 2**62, too large for some back-ends,
+    or refused.
     """
     if name is None and not spec.class_weights:
         return _Weights(np.ones(table.rows, dtype=np.int64))
@@ -327,10 +335,17 @@ def _weights(
     is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
     dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
     room = max(_LARGEST // dearest, LEAST_DIGITS * table.given_rows)
+    bump = 0
     weight, scale, moved = scaled(room, room)
     may_round = weights_may_be_rounded(spec)
+    are_added_up = may_round and weights_are_added_up(spec)
     if moved and not may_round:
         weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
+    elif moved and are_added_up:
+        most = max(_room_of_sums(spec, table.given_rows) // dearest, LEAST_DIGITS * table.given_rows)
+        weight, scale, moved = scaled(min(most, _ROUNDED), _ROUNDED)
+        bump = _bump_to_round_sum(spec, weight, table)
+        moved += bump * scale
     elif moved:
         # Rounded weights are useful to every solver only if they add up to less than 2**52.
         coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.given_rows), EXACT)
@@ -340,7 +355,8 @@ def _weights(
         mistakes.append(spec_checks.no_weight(spec, table, name))
     if not moved:
         return _Weights(weight, scale)
-    if not may_round or _least(weight) < _KEPT or bool(((weight == 0) & (values != 0)).any()):
+    lose_digits = not are_added_up and _least(weight) < _KEPT
+    if not may_round or lose_digits or bool(((weight == 0) & (values != 0)).any()):
         mistakes.append(spec_checks.too_many_digits("weights", table, spec.spans.get("weight")))
     notes.append(
         f"weights were rounded to multiples of {float(scale):g}, so that their sums are exact; "
@@ -348,8 +364,32 @@ def _weights(
     )
     # Half a unit, and what the multiplication of a float by a power of ten may add.
     error = Fraction(1, 2 * int(weight[weight > 0].min(initial=_SAFE))) + Fraction(1, 2**51)
+    error += Fraction(bump, int(weight.max(initial=1)))
     is_required = any(reads_weights(use) for each in spec.requirements for _, use in each.expression.parts)
     return _Weights(weight, scale, error, moved, _unrounded(values, products) if is_required else None)
+
+
+def _bump_to_round_sum(spec: Spec, weight: Whole, table: Table) -> int:
+    """Adds a little to the largest weight, so that prices beside a share of all rows are whole numbers of its units.
+
+    Returns what was added: 0 if the prices have too many digits for that.
+    """
+    factors = [factor for goal in spec.goals for factor, _ in goal.expression.parts]
+    denominator = lcm(*(factor.denominator for factor in factors))
+    total = int(weight.sum())
+    if len(factors) < 2 or table.merged is not None or denominator > total // _SMALLEST_BUMP:
+        return 0
+    bump = -total % denominator
+    weight[weight.argmax()] += bump
+    return bump
+
+
+def _room_of_sums(spec: Spec, rows: int) -> int:
+    """What rounded weights add up to at most: the less, the more room is left for what is added or multiplied."""
+    if weighs_distances(spec):
+        return rows * _ROUNDED_EACH
+    is_priced = any(not reads_weights(use) for goal in spec.goals for _, use in goal.expression.parts)
+    return _ROUNDED_BESIDE_PRICES // rows if is_priced and rows else _ROUNDED
 
 
 @dataclass(frozen=True, slots=True)

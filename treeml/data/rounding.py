@@ -29,7 +29,8 @@ _UNKNOWN_EFFECT = frozenset({"value", "quotient"})  # how far rounded weights mo
 _NOT_ADDED_UP = frozenset({"ratio", "mcc", "gmean"})  # nor how far they move these as goals
 _PER_WEIGHT = frozenset({"weight", "cost", "loss"})  # a measure of these units grows in proportion to the weights
 _MEANS = frozenset({"mse", "mean_absolute_error"})  # losses that are divided by the weight of all rows
-
+_ROWS_OF_ALL = frozenset({"errors", "mistake_cost"})  # sums over all rows
+_SHARES_OF_ALL = frozenset({"error_rate", "accuracy"})  # and shares of the weight of all rows
 
 _ROOT_DIGITS = Fraction(1, 10**9)  # a root is rounded up by less than this, relative to its value
 
@@ -152,23 +153,67 @@ def _only_adds_up(goal: CheckedGoal) -> bool:
     return goal.sense == "minimize" and expression.constant >= 0 and all(factor >= 0 for factor, _ in expression.parts)
 
 
-def tolerance_of_weights(goal: CheckedGoal, value: Fraction, moved: Fraction, most: Fraction) -> Fraction:
+@dataclass(frozen=True, slots=True)
+class WeighedRows:
+    """What bounds the effect of rounded weights: the weight of all rows, and the most that one unit of it costs."""
+
+    weight: Fraction
+    dearest: Fraction = Fraction(1)  # the largest cost of a mistake
+    widest: Fraction = Fraction(0)  # the range of the numbers to predict, added up over the outputs
+
+
+def tolerance_of_weights(goal: CheckedGoal, value: Fraction, rounding: Rounding, rows: WeighedRows) -> Fraction:
     """How much worse than the best tree a tree can be that is best for the rounded weights.
 
-    Let e be the largest relative change of a weight, at most 10^-9. A sum of weights changes by a factor between 1 - e
-    and 1 + e, a share by at most 3 e, and the difference of two shares by at most 6 e. `value` is the goal of the tree;
-    `most` bounds what the weights can add up to, for goals that could be small though one of their parts is large.
+    Let e be the largest relative change of a weight. A sum of weights changes by a factor between 1 - e and 1 + e, a
+    share by at most 3 e, and the difference of two shares by at most 6 e, as long as e is at most 10^-9. `value` is the
+    goal of the tree. Whatever the single weights are, a sum over all rows changes by at most the changes of all weights
+    together: that is less if few of the weights are tiny.
     """
     tolerance = Fraction(0)
+    relative = rounding.weights
     for factor, use in goal.expression.parts:
         if not reads_weights(use):
             continue
         if MEASURES[use.measure].unit not in _PER_WEIGHT:
-            tolerance += 16 * moved * abs(factor)
+            by_factor = 16 * relative * abs(factor)
         else:
-            reach = abs(value) if _only_adds_up(goal) else abs(factor) * most
-            tolerance += 8 * moved * (reach + 16 * moved * sum(abs(other) for other, _ in goal.expression.parts))
+            reach = abs(value) if _only_adds_up(goal) else abs(factor) * rows.weight * max(Fraction(1), rows.dearest)
+            by_factor = 8 * relative * (reach + 16 * relative * sum(abs(other) for other, _ in goal.expression.parts))
+        each = _most_of_a_row(use, rows)
+        tolerance += by_factor if each is None else min(by_factor, 4 * rounding.total * each * abs(factor))
     return tolerance
+
+
+def _most_of_a_row(use: Use, rows: WeighedRows) -> Fraction | None:
+    """The most that a unit of weight adds to a sum over all rows; None if the measure is something else.
+
+    A share or a mean is divided by the weight of all rows, which changes by no more than the sum does.
+    """
+    loss = chosen_loss(use)
+    if use.measure in _SHARES_OF_ALL:
+        return 1 / rows.weight
+    if use.measure in _ROWS_OF_ALL:
+        return max(Fraction(1), rows.dearest)
+    if use.measure in _MEANS or (loss is not None and loss.kind in ("squared", "absolute", "quantile")):
+        if _is_share_of_variance(use):
+            return None
+        most = rows.widest**2 if loss is not None and loss.kind == "squared" else rows.widest
+        return most / rows.weight if use.measure in _MEANS else most
+    return None
+
+
+def weights_are_added_up(spec: Spec) -> bool:
+    """Are weights read by sums over all rows alone, so that even a tiny weight may lose its digits?"""
+    goals = [use for goal in spec.goals for _, use in goal.expression.parts if reads_weights(use)]
+    known = WeighedRows(Fraction(1))
+    return not _reads(spec.requirements, reads_weights) and all(_most_of_a_row(use, known) is not None for use in goals)
+
+
+def weighs_distances(spec: Spec) -> bool:
+    """Does a goal multiply weights with distances between numbers, in one sum of whole numbers?"""
+    losses = [chosen_loss(use) for goal in spec.goals for _, use in goal.expression.parts]
+    return any(loss is not None and loss.kind in ("absolute", "quantile") for loss in losses)
 
 
 def tolerance_of_targets(

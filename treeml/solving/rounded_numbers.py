@@ -14,8 +14,10 @@ import numpy as np
 from treeml.backends.claims import is_sharp
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.run import bounded_goal
-from treeml.data.rounding import tolerance_of_costs, tolerance_of_targets, tolerance_of_weights
+from treeml.data.rounding import WeighedRows, tolerance_of_costs, tolerance_of_targets, tolerance_of_weights
 from treeml.data.table import Dataset
+from treeml.lang.measures import MEASURES
+from treeml.lang.spec import CheckedGoal
 from treeml.problem.constants import exact_sum, group_losses
 from treeml.problem.magnitudes import largest
 from treeml.problem.problem import Problem
@@ -39,6 +41,7 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
         bound -= tolerance
         if not dataset.rounding.costs and _is_never_negative(problem.goals[-1].sum):
             bound = max(bound, Fraction(0))
+        bound = max(bound, _best_share(goals[-1]) or bound)
     if not is_proof:
         return replace(answer, tolerance=tolerance, bound=bound)
     note = (
@@ -55,6 +58,14 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
     )
 
 
+def _best_share(goal: CheckedGoal) -> Fraction | None:
+    """What no tree is better than, as a value to minimize, if the goal is to maximize a share; otherwise None."""
+    parts = goal.expression.parts
+    if goal.sense != "maximize" or len(parts) != 1 or MEASURES[parts[0][1].measure].unit != "share":
+        return None
+    return -parts[0][0] - goal.expression.constant
+
+
 def _is_never_negative(total: Sum) -> bool:
     """Is the sum 0 or more for every tree, whatever the targets are, and for all weights from 0 on?"""
     return total.constant >= 0 and all(factor >= 0 and term.is_never_negative() for factor, term in total.parts)
@@ -66,13 +77,22 @@ def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:
     dearest = largest(dataset.mistake_cost) * dataset.mistake_scale
     found = Fraction(0)
     if moved.weights:
-        found += tolerance_of_weights(goal, value, moved.weights, weight * max(Fraction(1), dearest))
+        rows = WeighedRows(weight, dearest, _widest(dataset))
+        found += tolerance_of_weights(goal, value, moved, rows)
     if moved.targets:
         outputs = max(1, dataset.targets.shape[1])
         found += tolerance_of_targets(goal, value, moved.targets, weight * outputs, _alone(dataset))
     if moved.costs:
         found += tolerance_of_costs(goal, moved.costs)
     return found
+
+
+def _widest(dataset: Dataset) -> Fraction:
+    """The range of the numbers to predict, added up over the outputs."""
+    if not dataset.targets.size:
+        return Fraction(0)
+    low, high = dataset.targets.min(axis=0).tolist(), dataset.targets.max(axis=0).tolist()
+    return sum(int(most) - int(least) for least, most in zip(low, high, strict=True)) * dataset.target_scale
 
 
 def _alone(dataset: Dataset) -> Fraction:

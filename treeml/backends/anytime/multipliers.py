@@ -35,7 +35,8 @@ FIRST_LEAVES, MOST_FIRST_LEAVES = 8, 4096  # of trees grown at once if leaves ar
 TURNING = 1 / 16  # of the first price: below that, a price may change its sign
 ROUND = 12  # sets of prices between two beginnings
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
-SAFE = 2**50
+LARGEST = 2.0**52  # of the sums of a priced problem: floats hold whole numbers up to here
+STEEPEST = 2.0**40  # how many times its first value a price may rise to: nothing else counts then
 
 
 def takes(problem: Problem) -> bool:
@@ -102,8 +103,6 @@ class Multipliers:
         """The limited sums of the tree for these prices before repair; was a tree better than all before?"""
         sums = np.zeros(task.sums, dtype=np.int64)
         shaped = self.priced(task, prices, int(task.objective.price) * STEPS)
-        if shaped is None:
-            return sums, False
         is_better = False
 
         def offered(tree: Node) -> None:
@@ -121,15 +120,14 @@ class Multipliers:
         self.interrupts.pop()
         return sums, is_better
 
-    def priced(self, task: CoupledTask, prices: NDArray[np.float64], price: int) -> Problem | None:
-        """The additive problem with these prices of limited sums and of a leaf; None if its numbers are too large."""
-        whole = np.clip(np.rint(prices * STEPS), -SAFE, SAFE).astype(np.int64)
-        cost = task.values[0] * STEPS
-        for each, weight in zip(task.values[1:], whole, strict=True):
-            cost = cost + each * weight
-        if row_reach(cost) + price * self.problem.rows > 2**57:
-            return None
-        return _free(self.problem, _goal(cost, price))
+    def priced(self, task: CoupledTask, prices: NDArray[np.float64], price: int) -> Problem:
+        """The additive problem with these prices of limited sums and of a leaf, rounded where its numbers are large."""
+        cost = task.values[0] * float(STEPS)
+        for each, weight in zip(task.values[1:], np.rint(prices * STEPS).tolist(), strict=True):
+            cost += each * weight
+        reach = float(np.abs(cost).max(axis=1).sum()) + price * self.problem.rows
+        factor = min(1.0, LARGEST / reach) if reach else 1.0
+        return _free(self.problem, _goal(np.rint(cost * factor).astype(np.int64), round(price * factor)))
 
     def repair(self, task: CoupledTask, tree: Node) -> tuple[NDArray[np.int64], bool]:
         """Offers the tree with labels that meet the requirements: its sums before that; was it better than all?"""
@@ -147,9 +145,9 @@ class Multipliers:
 
         A price of leaves that is too low would let one branch grow to its end before the next one has a split.
         """
-        free = self.priced(task, prices, 0)
-        if task.values[0].any() or not task.objective.price or free is None:
+        if task.values[0].any() or not task.objective.price:
             return
+        free = self.priced(task, prices, 0)
         leaves = FIRST_LEAVES
         while not self.has_tree and leaves <= MOST_FIRST_LEAVES and not (deadline.passed or self.is_over()):
             limit = Bound(Sum(((Fraction(1), Leaves()),)), "<=", Fraction(leaves))
@@ -218,7 +216,8 @@ def _next_prices(
     risen = np.where(prices * side > 0, prices * pace**2, prices / pace**2)
     least = np.abs(first) * TURNING
     risen = np.where((prices * side > 0) | (np.abs(prices) > least), risen, side * least)
-    return np.asarray(np.where(side == 0, prices / pace, risen))
+    highest = np.abs(first) * STEEPEST
+    return np.clip(np.where(side == 0, prices / pace, risen), -highest, highest)
 
 
 def relabeled(problem: Problem, tree: Node, deadline: Deadline) -> Node | None:

@@ -141,7 +141,7 @@ class Anytime:
 
     def starts(self) -> Iterator[GrownBranch | None]:
         everybody = np.arange(self.problem.rows)
-        if not self.has_tree and self.height > EXACT:
+        if not self.has_tree and self.height > 1:
             at_once = self.at_once(everybody, min(int(self.height), AT_ONCE), self.kernel.most_leaves)
             if at_once is not None:
                 self.keep(at_once)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST = 2**58  # the largest sum of integers that cannot overflow in the solver
-LEADING = 2**24  # where the last bits of targets are rounded away, this range of numbers at least is kept
+LEADING = 2**18  # where the last bits of targets are rounded away, this range of numbers at least is kept
 _BESIDE_RANGE = 4  # units by which sums of rounded targets may exceed their range
 MOST_BESIDE = 2**900  # the largest price beside a real-valued loss; it is rounded, but must be a finite float
 

@@ -17,6 +17,8 @@ from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.problem.hazard_cost import HazardCost
 from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.linear_cost import LinearCost
+from treeml.problem.magnitudes import added
+from treeml.problem.neighbors import beside
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import LeafErrors, Loss, Purity, Used
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
 SAFE = Fraction(1, 2**30)  # of the value: how far above a limit lies if costs are rounded
 ELSEWHERE = ("kernel", "hand_over", "upper", "enough")  # options that a search in C does not get as they are
+LONG = 2**40  # denominators beyond this may be too long for the library, which takes 64 bits
 SECOND_THREAD_POLL = 100  # milliseconds between two polls beside a thread of Python, which each poll has to wait for
 DEEPEST = 1_000_000  # the depth limit of the solver where the problem has none
 
@@ -111,6 +114,9 @@ def purity_limit(problem: Problem) -> tuple[NDArray[np.int64], Fraction] | None:
         term = bound.sum.parts[0][1]
         if isinstance(term, Purity):
             share = min(max(limit_of(bound), Fraction(0)), Fraction(2))
+            if share < 1 and share.denominator > LONG:
+                weight = added(term.weight.ravel())
+                share = beside(share, ">=", weight, weight)  # allows the same leaves, in fewer digits
             strictest = (term.weight, share if strictest is None else max(share, strictest[1]))
     return strictest
 
