@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+enum { sums_between_polls = 1 << 24 };
+
 /* Places. */
 
 /* A tree has no more leaves than rows, so with few rows left it is less deep than allowed. */
@@ -151,8 +153,12 @@ static void sum_rows (const struct merged *merged, const uint64_t *rows, int64_t
     }
 }
 
-static void count_rows (struct search *search, const uint64_t *rows, struct table *table) {
+/* The sums of the rows over all pairs of tests; 0 if the search must stop. With thousands of tests, a row takes long.
+ */
+static int count_rows (struct search *search, const uint64_t *rows, struct table *table) {
   const struct merged *merged = search->merged;
+  const int64_t pairs = (int64_t) merged->tests * merged->tests * merged->channels;
+  int64_t added = 0;
   search->statistics.tables++;
   sum_rows (merged, rows, table->total);
   memset (table->sums, 0, table_numbers (merged) * sum_bytes (merged));
@@ -163,11 +169,18 @@ static void count_rows (struct search *search, const uint64_t *rows, struct tabl
         add_narrow_row (merged, row, table->sums);
       else
         add_wide_row (merged, row, table->sums);
+      added += pairs;
+      if (added > sums_between_polls) {
+        added = 0;
+        if (search_poll (search, 0))
+          return 0;
+      }
     }
   if (merged->narrow)
     mirror_narrow (merged, table->sums);
   else
     mirror_wide (merged, table->sums);
+  return 1;
 }
 
 /* out = one - other - third + fourth; the last two may be NULL. */
@@ -259,7 +272,11 @@ static const struct table *kept_table (struct search *search, int32_t first, int
     if (second >= 0)
       search->some_rows[w] &= merged->columns[second * merged->words + w];
   }
-  count_rows (search, search->some_rows, table);
+  if (!count_rows (search, search->some_rows, table)) {
+    arena_release (&search->coupled->arena, table);
+    return_bytes (search, bytes);
+    return NULL;
+  }
   struct table *other = NULL;
   if (!atomic_compare_exchange_strong (slot, &other, table)) { /* another thread was faster */
     arena_release (&search->coupled->arena, table);
@@ -323,8 +340,10 @@ int table_at (struct search *search, const struct place *place) {
   search->table = place->literals <= 2 ? table_from_kept (search, place) : NULL;
   if (search->table && search->table != search->scratch)
     return 1;
-  if (!search->table)
-    count_rows (search, place->rows, search->scratch);
+  if (!search->table && (search_stopped (search) || !count_rows (search, place->rows, search->scratch))) {
+    search->scratch_filled = 0;
+    return 0;
+  }
   search->table = search->scratch;
   search->scratch_place = *place;
   search->scratch_filled = 1;
