@@ -197,3 +197,18 @@ def test_a_proof_states_the_rounding_of_floating_point() -> None:
         assert result.is_optimal
         assert 0 < result.tolerance < 1e-8
         assert "recomputed from the rows in floating point" in str(result)
+
+
+EXACT = {"a": [0, 0, 0, 1, 1, 1], "u": [1.0, 2.0, 3.0, 1.0, 2.0, 3.5], "y": [0.3, 0.5, 0.7, 5.0, 3.0, 0.0]}
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+@pytest.mark.parametrize("factor", ["", "1000 * ", "0.001 * "])
+def test_lines_through_all_rows_are_the_best(factor: str, backend: str) -> None:
+    """The squares are 0, of which rounding leaves 1e-30: no tree can be better, and the tolerance has their unit."""
+    text = f"predict y leaves linear(u) minimize {factor}squared_loss require depth <= 1 features a"
+    result = tml.parse(text).solve(EXACT, backend=backend)
+    assert result.objective < 1e-20
+    assert result.status is tml.Status.OPTIMAL
+    weight = {"": 1, "1000 * ": 1000, "0.001 * ": 0.001}[factor]
+    assert 1e-9 * weight < result.tolerance < 1e-7 * weight
