@@ -169,6 +169,7 @@ def _losses(leaf: Leaf, problem: Problem, kept: Rows, held: Rows) -> Numbers:
     factor, term = next(part for part in problem.goals[0].sum.parts if isinstance(part[1], Predicted | Loss))
     if isinstance(term, Predicted):
         return np.asarray(term.cost[held, leaf.label] * float(factor * term.scale), dtype=np.float64)
+    assert isinstance(term, Loss)
     off = term.targets[held] - _center(term, kept)
     each = off**2 if term.kind == "squared" else np.abs(off)
     return np.asarray(each.sum(axis=1) * term.weight[held] * float(factor * term.scale), dtype=np.float64)
