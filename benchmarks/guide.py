@@ -3,9 +3,9 @@
 python -m benchmarks.guide
 
 Every comment of `docs/migrating.md` that holds a line of another library is run with that library, if it is installed
-(pip install pydl8.5 pystreed gosdt odtlearn), and so is the TreeML line below it. The table shows the training accuracy
-of each, or the remaining squared error. If columns are binary and the problem is the same, the two agree, up to ties
-between trees of equal objective.
+(pip install pydl8.5 pystreed gosdt pycontree odtlearn), and so is the TreeML line below it. The table shows the
+training accuracy of each, or the remaining squared error. If columns are binary and the problem is the same, the two
+agree, up to ties between trees of equal objective.
 """
 
 from __future__ import annotations

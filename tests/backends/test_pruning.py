@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 from math import comb, log2
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 from tests.backends.test_cart import noisy
 from treeml.backends.contract import Limits
 from treeml.backends.heuristics.cart import CartBackend
-from treeml.backends.heuristics.pruning import leaf_labels, most_likely_errors
+from treeml.backends.heuristics.pruning import cut, goal_costs, leaf_labels, most_likely_errors
 from treeml.backends.heuristics.validated_pruning import PruningValidation, critical_prices, validated
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss, Predicted
@@ -111,6 +112,30 @@ def test_between_critical_prices_one_cut_is_the_cheapest(seed: int) -> None:
         sizes.append(min(cuts, key=lambda each: (each[0] + middle * each[1], each[1]))[1])
     assert sizes == sorted(set(sizes), reverse=True)
     assert sizes[-1] == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["squared", "absolute"])
+def test_at_a_critical_price_the_cheapest_cut_of_numbers_becomes_smaller(kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    plain, everything = noisy(60, 7, seed), np.arange(60)
+    targets = (8 * plain.bits[0] + random.integers(-4, 5, 60)).astype(np.int64)[:, None]
+    loss = Loss(kind, targets, random.integers(0, 3, 60))
+    problem = Problem(plain.features, plain.tests, plain.count, 0, minimize(loss), (), plain.bits)
+    whole = grown(problem, prune="none")
+
+    def size(price: Fraction) -> int:
+        costs = goal_costs(problem, 60 * price)
+        assert costs is not None
+        return len(leaves_of(cut(whole, everything, problem, costs)[0], problem, everything))
+
+    prices = critical_prices(whole, problem, everything)
+    sizes = [size(price) for price in prices]
+    assert len(sizes) > 5
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert sizes[-1] == 1
+    tiny = min(high - low for low, high in pairwise(prices)) / 2
+    assert [size(price - tiny) for price in prices[1:]] == sizes[:-1]
 
 
 def test_the_rule_of_one_standard_error_takes_a_smaller_tree() -> None:

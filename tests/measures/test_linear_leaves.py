@@ -168,7 +168,8 @@ def test_text_and_python_say_the_same() -> None:
         ("minimize squared_loss leaves linear(u, lasso = 1)", "each once"),
         ("minimize squared_loss leaves linear(u, ridge = -1)", "not below 0"),
         ("minimize squared_loss leaves linear(y)", "not known for new rows"),
-        ("minimize squared_loss leaves linear(b0)", "does not hold numbers"),
+        ("minimize squared_loss column b0 : binary leaves linear(b0)", "does not hold numbers"),
+        ("minimize squared_loss leaves linear(city)", "does not hold numbers"),
         ("minimize squared_loss leaves linear(nowhere)", "nowhere"),
         ("minimize squared_loss leaves linear(u) list 3 trees", "constant"),
         ("minimize squared_loss leaves linear(u) leaves linear(v)", "given twice"),
@@ -177,7 +178,38 @@ def test_text_and_python_say_the_same() -> None:
 )
 def test_what_does_not_fit_is_refused(text: str, said: str) -> None:
     with pytest.raises(SpecError, match=said):
-        tml.parse(f"predict y {text} require depth <= 1").solve(rows_of(0))
+        tml.parse(f"predict y {text} require depth <= 1").solve({**rows_of(0), "city": ["Rome", "Oslo"] * 12})
+
+
+@pytest.mark.parametrize("kind", [int, float, bool])
+@pytest.mark.parametrize("named", ["b0", "b0, u"])
+def test_columns_of_0_and_1_are_numbers(kind: type, named: str) -> None:
+    """As in weights, clusters and targets; the answer is that of the column declared a number."""
+    table = rows_of(5)
+    text = f"predict y minimize squared_loss leaves linear({named}) require depth <= 1 require support >= 4 rows"
+    truths = table["b0"].astype(kind)
+    tree = tml.parse(text).solve({**table, "b0": truths}).tree
+    assert tree == tml.parse(f"{text} column b0 : number").solve(table).tree
+    assert any(dict(leaf.slopes).get("b0") for leaf in tree.leaves)
+    again = Tree.from_json(tree.to_json())
+    rows = {name: values for name, values in table.items() if name != "y"}
+    expected = [
+        leaf.prediction + sum(slope * rows[name][row] for name, slope in leaf.slopes)
+        for row, leaf in enumerate(tree.leaves[place] for place in tree.apply(rows))
+    ]
+    assert again.predict({**rows, "b0": truths}) == pytest.approx(expected)
+
+
+def test_rows_without_a_named_0_or_1_are_left_out_if_asked() -> None:
+    table = rows_of(6)
+    gaps = [None if row % 5 == 0 else int(value) for row, value in enumerate(table["b0"])]
+    text = "predict y minimize squared_loss leaves linear(b0) require depth <= 1"
+    with pytest.raises(SpecError, match="missing in `b0`"):
+        tml.parse(text).solve({**table, "b0": gaps})
+    kept = np.array([gap is not None for gap in gaps])
+    found = tml.parse(f"{text} column b0 : missing drop").solve({**table, "b0": gaps})
+    rest = tml.parse(text).solve({name: values[kept] for name, values in table.items()})
+    assert found.objective == pytest.approx(rest.objective)
 
 
 def test_python_refuses_other_models() -> None:
@@ -197,3 +229,18 @@ def test_a_proof_states_the_rounding_of_floating_point() -> None:
         assert result.is_optimal
         assert 0 < result.tolerance < 1e-8
         assert "recomputed from the rows in floating point" in str(result)
+
+
+EXACT = {"a": [0, 0, 0, 1, 1, 1], "u": [1.0, 2.0, 3.0, 1.0, 2.0, 3.5], "y": [0.3, 0.5, 0.7, 5.0, 3.0, 0.0]}
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+@pytest.mark.parametrize("factor", ["", "1000 * ", "0.001 * "])
+def test_lines_through_all_rows_are_the_best(factor: str, backend: str) -> None:
+    """The squares are 0, of which rounding leaves 1e-30: no tree can be better, and the tolerance has their unit."""
+    text = f"predict y leaves linear(u) minimize {factor}squared_loss require depth <= 1 features a"
+    result = tml.parse(text).solve(EXACT, backend=backend)
+    assert result.objective < 1e-20
+    assert result.status is tml.Status.OPTIMAL
+    weight = {"": 1, "1000 * ": 1000, "0.001 * ": 0.001}[factor]
+    assert 1e-9 * weight < result.tolerance < 1e-7 * weight

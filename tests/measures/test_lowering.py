@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import treeml as tml
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError, RefusedError
@@ -273,3 +274,35 @@ def test_a_single_group_has_no_gap() -> None:
     ((_, term),) = lower_measure(Use("parity_gap", ("g",)), dataset, ()).parts
     assert isinstance(term, Predicted)
     assert not term.cost.any()
+
+
+@pytest.mark.parametrize("sense", [">=", "="])
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.5, 1.0, 3.0, 1.0]])
+@pytest.mark.parametrize("use", [Use("accuracy"), Use("recall", ("yes",))])
+def test_a_lower_limit_at_the_largest_value_is_an_upper_limit_on_what_is_missing(
+    use: Use, weights: list[float] | None, sense: str
+) -> None:
+    """`accuracy >= 100%` is `errors <= 0`, which solvers of perfect trees take."""
+    dataset = data(weights)
+    features = lower(dataset).problem.features
+    expression = Linear(((ONE, use),))
+    (bound,) = lower_requirement(Requirement(expression, sense, ONE), dataset, features)
+    ((factor, term),) = bound.sum.parts
+    assert isinstance(term, Predicted)
+    assert (bound.sense, bound.limit) == ("<=", 0)
+    assert factor * term.scale > 0
+    wrong = np.array([[1, 0], [1, 0], [0, 1], [1, 0], [0, 1], [0, 1]])
+    counted = wrong if use.measure == "accuracy" else wrong * [1, 0]
+    assert ((term.cost > 0) == (counted > 0)).all()
+    (other,) = lower_requirement(Requirement(expression, ">=", Fraction(9, 10)), dataset, features)
+    assert other.sense == ">="
+
+
+@pytest.mark.parametrize("limit", ["accuracy >= 100%", "accuracy = 100%", "errors = 0"])
+@pytest.mark.parametrize("solver", ["parameterized", "sat(encoding = partition)", "native", "oracle"])
+def test_solvers_of_perfect_trees_take_every_way_to_ask_for_one(limit: str, solver: str) -> None:
+    rows = {"a": [0, 0, 1, 1, 0], "b": [0, 1, 0, 1, 1], "y": ["n", "p", "p", "n", "p"]}
+    result = tml.parse(f"predict y\nminimize depth\nrequire {limit}\nsolve with {solver}").solve(rows)
+    assert result.is_optimal
+    assert result.objective == 2
+    assert result.tree.predict(rows).tolist() == rows["y"]

@@ -213,3 +213,13 @@ def test_what_does_not_fit_is_refused(text: str, said: str) -> None:
 def test_solvers_of_models_refuse_it() -> None:
     with pytest.raises(SpecError, match="cannot minimize"):
         tml.parse(TEXT.format(1)).solve(rows_of(2), backend="cpsat")
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_no_loss_but_for_rounding_is_the_least(backend: str) -> None:
+    """The row that dies is alone in its leaf: its loss is 0, of which rounding leaves 3e-13."""
+    table = {"a": [0, 1, 0, 0], "months": [3, 1, 1, 3], "died": [0, 1, 0, 0]}
+    text = "predict months observed died minimize survival_loss require depth <= 2 features a"
+    result = tml.parse(text).solve(table, backend=backend)
+    assert 0 < result.objective < 1e-12 < result.tolerance < 1e-10
+    assert result.status is tml.Status.OPTIMAL

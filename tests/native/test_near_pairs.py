@@ -82,3 +82,42 @@ def test_a_limit_on_depth_agrees_with_the_general_search(threads: int) -> None:
         found = solver.solve(leaf_price=price, depth=4, threads=threads, options=AT_ONCE)
         other = solver.solve(leaf_price=price, depth=4, options={"general": 1})
         assert (found.status, found.value) == (other.status, other.value) == ("optimal", other.value), seed
+
+
+def random_word(test: int) -> int:
+    """The word of a test in the hash of a row, as near.c computes it."""
+    word = (test + 1) * 0x9E3779B97F4A7C15 % 2**64
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+def without_effect(tests: int) -> list[int]:
+    """Some of the tests whose words cancel out: 64 bits hold no more than 64 independent words."""
+    basis: dict[int, tuple[int, int]] = {}  # the highest bit of a sum -> the sum, and the tests in it
+    for test in range(tests):
+        word, members = random_word(test), 1 << test
+        while word and (place := word.bit_length()) in basis:
+            word, members = word ^ basis[place][0], members ^ basis[place][1]
+        if not word:
+            return [each for each in range(tests) if members >> each & 1]
+        basis[word.bit_length()] = word, members
+    raise AssertionError("more tests are needed")
+
+
+def test_rows_with_equal_hashes_may_differ_in_many_tests() -> None:
+    """The hash says that only the first of the tests tells two rows apart; the rows say that all but that one do."""
+    first, *others = without_effect(65)
+    assert len(others) > 3
+    random = np.random.default_rng(0)
+    bits = (random.random((65, 60)) < 0.5).astype(np.uint8)
+    bits[first] = random.random(60) < 0.1
+    bits[:, 30:] = bits[:, :30]
+    bits[others, 30:] ^= 1
+    labels = np.repeat([0, 1], 30)[random.permutation(60)]
+    labels[30:] = 1 - labels[:30]
+    solver = Solver(bits, Labels(labels.astype(np.int32)))
+    found, other = (solver.solve(leaf_price=2, depth=3, options={"neighbours": after}) for after in (1, 0))
+    assert found.statistics["nodes"] > 1  # pairs are looked for after the first node
+    assert found.statistics["near_pairs"] == 0
+    assert found.value == other.value

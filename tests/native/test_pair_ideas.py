@@ -115,3 +115,20 @@ def test_splits_without_support_are_never_opened() -> None:
     solver = Solver(bits, Labels(labels, 2), Conditions(count=np.ones(ROWS, dtype=np.int64)))
     least = [solver.solve(depth=4, support=support, options={"deepening": 0}) for support in (2, 10, 40)]
     assert count(least[0], "passes") > count(least[1], "passes") > count(least[2], "passes")
+
+
+@pytest.mark.parametrize("order", [{}, {"similarity": 0}, {"similarity": 0, "order": 3}])
+def test_tests_that_cannot_split_are_never_opened(order: dict[str, int]) -> None:
+    """Six more tests, each true of one row only, change nothing where a leaf needs eight rows."""
+    bits, labels = problem()
+    rare = np.zeros((6, ROWS), dtype=np.uint8)
+    rare[np.arange(6), 20 + np.arange(6)] = 1
+    needed = Conditions(count=np.ones(ROWS, dtype=np.int64))
+    found = [
+        Solver(tests, Labels(labels, 2), needed).solve(depth=4, support=8, options={"deepening": 0, **order})
+        for tests in (bits, np.vstack([bits, rare]))
+    ]
+    assert found[0].value == found[1].value
+    assert count(found[0], "passes") > 0
+    assert [count(each, "nodes") for each in found] == 2 * [count(found[0], "nodes")]
+    assert [count(each, "splits") for each in found] == 2 * [count(found[0], "splits")]

@@ -169,6 +169,23 @@ def test_the_tree_has_the_format_of_the_library(data: Any) -> None:
     assert found.export_graphviz().startswith("digraph")
 
 
+@pytest.mark.parametrize("factor", [1, 2.5])  # with 2.5, the columns are numbers with a threshold
+def test_trees_are_walked_by_the_methods_of_the_library(data: Any, factor: float) -> None:
+    X, y = data[0] * factor, np.array(["no", "yes"])[data[1]]
+    found = DL85Classifier(max_depth=3).fit(X, y)
+    assert found.size_ > 3
+    assert [found.pred_value_on_dict(row) for row in X] == found.predict(X).tolist()
+    assert np.allclose([found.pred_proba_on_dict(row) for row in X], found.predict_proba(X))
+    bare = found.get_tree_without_probas()
+    assert bare == found.base_tree_
+    assert [found.pred_value_on_dict(row, bare) for row in X] == found.predict(X).tolist()
+    side = found.tree_["left"]
+    assert found.is_leaf_node(side) == ("value" in side)
+    none = DL85Classifier(max_depth=1, max_error=0.5).fit(X, y)
+    with pytest.raises(ValueError, match="no tree to walk through"):
+        none.pred_value_on_dict(X[0])
+
+
 def test_max_error_is_strict_and_may_stop_early(data: Any) -> None:
     X, y = data
     best = DL85Classifier(max_depth=2).fit(X, y).error_
@@ -435,6 +452,7 @@ def test_any_classifier_can_be_the_base(data: Any) -> None:
         ({"model": dl85.MODEL_LP_DEMIRIZ, "regulator": 1e-4}, "raise it"),
         ({"model": dl85.MODEL_LP_RATSCH, "base_estimator": DL85Classifier(), "max_depth": 2}, "give them to base"),
         ({"model": dl85.MODEL_LP_RATSCH}, "different classes"),
+        ({"max_depth": DL85Classifier()}, "by name, base_estimator"),
     ],
 )
 def test_what_a_booster_refuses(data: Any, arguments: dict[str, Any], message: str) -> None:

@@ -20,7 +20,7 @@ from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
 from treeml.problem.evaluate import Routed, evaluate_goals, evaluate_sum, meets
 from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Custom
+from treeml.problem.terms import Custom, Sum
 from treeml.problem.tree import Leaf, Node, Split
 
 
@@ -162,25 +162,35 @@ def _is_answer(problem: Problem, tree: Node) -> bool:
 
 def _with_rounding(problem: Problem, answer: Answer) -> Answer:
     """The answer, whose tolerance includes the rounding of goals that are computed in floating point."""
-    custom = [term for goal in problem.goals for _, term in goal.sum.parts if isinstance(term, Custom)]
-    if not custom:
-        return answer
     # Both the tree and the best one may be off by it.
-    rounding = 2 * sum((term.rounding for term in custom), Fraction(0))
+    rounding = 2 * sum((_rounding(goal.sum) for goal in problem.goals), Fraction(0))
     return replace(answer, tolerance=answer.tolerance + rounding) if rounding else answer
+
+
+def _rounding(goal: Sum) -> Fraction:
+    """How far a value of the goal may be off because it is computed in floating point."""
+    parts = ((factor, term) for factor, term in goal.parts if isinstance(term, Custom))
+    return sum((abs(factor) * term.rounding for factor, term in parts), Fraction(0))
+
+
+def _is_least(problem: Problem, goal: Sum, value: Fraction) -> bool:
+    """Can floating point not tell the value from the least one that is possible?"""
+    least = goal.lower_bound(problem)
+    return least is not None and value - least <= _rounding(goal)
 
 
 def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     """The answer, demoted from optimal to feasible if the tolerance of its proof is too large relative to its value.
 
-    A value at the known minimum of the goal (0 for a loss) is exactly optimal whatever the tolerance.
+    A value at the known minimum of the goal (0 for a loss) is exactly optimal whatever the tolerance, and so is one
+    that floating point cannot tell from it.
     """
     if answer.status is not Status.OPTIMAL or not answer.tolerance or not answer.objective:
         return answer
     loose = [
         value
         for goal, value in zip(problem.goals, answer.objective, strict=True)
-        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and goal.sum.lower_bound(problem) != value
+        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and not _is_least(problem, goal.sum, value)
     ]
     if not loose:
         return answer

@@ -31,7 +31,7 @@ from treeml.data.table import BitColumns, Column, Dataset, Table, Whole, label_t
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.lang.identity import Same
 from treeml.lang.measures import BUILT_IN, MEASURES
-from treeml.lang.spec import LinearLeaves, Spec, Use
+from treeml.lang.spec import UNDECLARED, LinearLeaves, Spec, Use
 
 _SAFE = 2**62  # sums of weights, and of targets, stay below this
 _LARGEST = 2**58  # and each target below this, so that solvers can shift them; exact sums of weights for every solver
@@ -53,6 +53,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
     given = table if keep else None
     if table.again is not None:
         table = replace(table, again=None)  # it may hold the content of a file
+    table = _with_numbers(spec, table)
     mistakes: list[Diagnostic] = []
     notes = list(table.notes)
     roles = _roles(spec, table, mistakes, notes)
@@ -189,6 +190,22 @@ def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: lis
     matter = ("target", "weight", "group", "condition", "cluster", "cost")
     needed = dict.fromkeys((*features, *(each.column for each in named if each.role in matter), *whole))
     return Roles(list(named), list(asked), target, weight, clustered, linear, features, tasks, whole, list(needed))
+
+
+def _with_numbers(spec: Spec, table: Table) -> Table:
+    """The table in which undeclared columns of 0 and 1 that linear models name are numbers, as if declared so."""
+    named = () if spec.linear is None else spec.linear.columns
+    undeclared = [name for name in named if name in table.columns and not spec.columns.get(name, UNDECLARED).type]
+    counted = [table.columns[name] for name in undeclared if spec_checks.reads_as_numbers(table.columns[name])]
+    if not counted:
+        return table
+    numbers = {column.name: replace(column, type="number", values=_floats(column), levels=()) for column in counted}
+    return replace(table, columns={**table.columns, **numbers})
+
+
+def _floats(column: Column) -> NDArray[np.float64]:
+    values = spec_checks.numbers_of(column).astype(np.float64)
+    return values if column.missing is None else np.where(column.missing, np.nan, values)
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:

@@ -125,7 +125,7 @@ def wrong_task(
         needs, what, more = "classes", "a number" if target.is_number else "text", HELPS["numbers"]
     else:
         use = next((use for use in asked if MEASURES[use.measure].task == "numbers"), None)
-        if use is None or target.is_number or _reads_as_numbers(target):
+        if use is None or target.is_number or reads_as_numbers(target):
             return
         needs, what, more = "a number", "a category" if target.type == "category" else target.type, HELPS["classes"]
     title = f"`{use.measure}` needs {needs}, but `{target.name}` is {what}"
@@ -141,7 +141,7 @@ def wrong_task(
     yield Diagnostic("T301", title, tuple(labels), () if span else (fact,), tuple(helps), place=table.source)
 
 
-def _reads_as_numbers(column: Column) -> bool:
+def reads_as_numbers(column: Column) -> bool:
     return column.type == "binary" and all(isinstance(level, (int, float)) for level in column.levels)
 
 
@@ -194,7 +194,7 @@ def unusable_weights(spec: Spec, table: Table, name: str | None) -> Iterator[Dia
     if column is None:
         return
     span = place(spec, "weight", column.name)
-    if not column.is_number and not _reads_as_numbers(column):
+    if not column.is_number and not reads_as_numbers(column):
         title = f"`{column.name}` cannot weigh rows, because it is not a number"
         yield _at(
             "D415",
@@ -226,7 +226,7 @@ def unusable_clusters(named: Iterable[Mention], table: Table) -> Iterator[Diagno
     """Columns whose values have no distances."""
     for mention in named:
         column = table.columns.get(mention.column) if mention.role == "cluster" else None
-        if column is not None and not column.is_number and not _reads_as_numbers(column):
+        if column is not None and not column.is_number and not reads_as_numbers(column):
             title = f"`{column.name}` cannot be clustered, because it is not a number"
             fact = describe(column).replace("classes:", "levels:")
             yield _at("D425", title, mention.span, fact, table, (), ("name columns of numbers, or of 0 and 1",))
@@ -236,7 +236,7 @@ def unusable_costs(named: Iterable[Mention], table: Table) -> Iterator[Diagnosti
     """Columns that cannot be the cost of a prediction."""
     for mention in named:
         column = table.columns.get(mention.column) if mention.role == "cost" else None
-        if column is not None and not column.is_number and not _reads_as_numbers(column):
+        if column is not None and not column.is_number and not reads_as_numbers(column):
             title = f"`{column.name}` cannot be a cost, because it is not a number"
             fact = describe(column).replace("classes:", "levels:")
             yield _at("D425", title, mention.span, fact, table, (), ("name a column of numbers",))

@@ -7,6 +7,7 @@ back-end, because the language cannot express it.
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any, Self
@@ -23,6 +24,8 @@ from treeml.estimators.dl85_solving import DL85Limits, LeafCosts, Rows, find_tre
 from treeml.estimators.dl85_steering import FOREIGN, PRINTING, STEERING, Cache_Type, Wipe_Type, not_default, steering
 from treeml.estimators.dl85_writing import KeptLeaf, drawn, written
 from treeml.trees.tree import Tree
+
+NO_SHARES = "there are no shares of classes: fit was not given the classes y"
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -125,7 +128,7 @@ class DL85Search(DL85Arguments):
         """
         reached = self._leaves(X)
         if not hasattr(self, "leaf_shares_"):
-            raise ValueError("there are no shares of classes: fit was not given the classes y")
+            raise ValueError(NO_SHARES)
         shares: NDArray[np.float64] = self.leaf_shares_[reached]
         return shares
 
@@ -136,6 +139,43 @@ class DL85Search(DL85Arguments):
         """
         check_is_fitted(self, "is_fitted_")
         return self.size_
+
+    @staticmethod
+    def is_leaf_node(node: dict[str, Any]) -> bool:
+        """Is this node of `tree_` a leaf?
+
+        >>> estimator.is_leaf_node({"value": 1, "error": 0})
+        True
+        """
+        return "feat" not in node
+
+    def pred_value_on_dict(self, instance: Any, tree: dict[str, Any] | None = None) -> Any:
+        """The value that one row reaches in `tree_`, or in a tree of the same form.
+
+        >>> estimator.pred_value_on_dict(X[0])
+        """
+        return self._walked(instance, tree)["value"]
+
+    def pred_proba_on_dict(self, instance: Any, tree: dict[str, Any] | None = None) -> Any:
+        """The shares of the classes in the leaf of `tree_` that one row reaches.
+
+        >>> from treeml.dl85 import DL85Classifier
+        >>> len(DL85Classifier(max_depth=1).fit(X, y).pred_proba_on_dict(X[0]))
+        2
+        """
+        leaf = self._walked(instance, tree)
+        if "proba" not in leaf:
+            raise ValueError(NO_SHARES)
+        return leaf["proba"]
+
+    def get_tree_without_probas(self) -> dict[str, Any]:
+        """The tree without the shares of the classes; here `tree_` keeps them.
+
+        >>> estimator.get_tree_without_probas()
+        """
+        self._found("write")
+        assert self.base_tree_ is not None
+        return deepcopy(self.base_tree_)
 
     def export_graphviz(self, feature_names: Any = None, class_names: Any = None) -> str:
         """The tree in the language of Graphviz, with 1 on the edges for yes.
@@ -176,6 +216,16 @@ class DL85Search(DL85Arguments):
         if self.print_output:
             for name in ("tree", "size", "depth", "error", "accuracy", "lattice_size", "runtime", "timeout"):
                 print(f"{name}: {getattr(self, f'{name}_')}")
+
+    def _walked(self, instance: Any, tree: dict[str, Any] | None) -> dict[str, Any]:
+        """The leaf that one row reaches in nested dicts."""
+        self._found("walk through")
+        node = self.tree_ if tree is None else tree
+        assert node is not None
+        while not self.is_leaf_node(node):
+            value = instance[node["feat"]]
+            node = node["left" if (value > node["threshold"] if "threshold" in node else value == 1) else "right"]
+        return node
 
     def _leaves(self, X: Any) -> Rows:
         tree = self._found("predict with")

@@ -228,6 +228,8 @@ class DL85Booster(ClassifierMixin, DL85Arguments):  # type: ignore[misc]
         return float(self.regulator)
 
     def _refuse_what_is_not_here(self) -> None:
+        if hasattr(self.max_depth, "fit"):  # the first argument of the library
+            raise ValueError("max_depth is an estimator: give it by name, base_estimator=...")
         if self.model not in (MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_LP_AGLIN, MODEL_QP_MDBOOST):
             raise ValueError(
                 f"model={self.model!r} is not here: there are MODEL_LP_RATSCH, MODEL_LP_DEMIRIZ, MODEL_LP_AGLIN and "

@@ -152,7 +152,7 @@ def _linear_bounds(
         return
     if sense == "=" and len(lowered.parts) == 1:
         sense = _one_sided(*lowered.parts[0], limit)
-    yield lowered, sense, limit
+    yield _from_above(lowered, sense, limit) or (lowered, sense, limit)
 
 
 def _short_quotient(term: Ratio, sense: str, limit: Fraction) -> Fraction:
@@ -173,6 +173,19 @@ def _single(total: Sum) -> tuple[Fraction, int] | None:
         return None
     least, greatest = row_ends(term.cost)
     return None if least < 0 or int(term.cost.min(initial=0)) < 0 else (factor * term.scale, greatest)
+
+
+def _from_above(lowered: Sum, sense: str, limit: Fraction) -> tuple[Sum, str, Fraction] | None:
+    """`accuracy >= 100%` becomes `errors <= 0`, which more back-ends support; None for any other bound."""
+    if sense != ">=" or len(lowered.parts) != 1 or lowered.constant:
+        return None
+    factor, term = lowered.parts[0]
+    if not isinstance(term, Predicted) or factor * term.scale <= 0:
+        return None
+    most = term.cost.max(axis=1, keepdims=True)
+    if limit != factor * term.scale * int(most.sum()):
+        return None
+    return Sum(((factor, Predicted(most - term.cost, term.scale)),)), "<=", Fraction(0)
 
 
 def _one_sided(factor: Fraction, term: Term, limit: Fraction) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treeml.data.hazards import death_costs, deaths_and_hazard, leaf_loss
+from treeml.data.hazards import UNITS, death_costs, deaths_and_hazard, leaf_loss
 from treeml.problem.magnitudes import added
 from treeml.problem.terms import StoredCost
 
@@ -34,6 +34,11 @@ class HazardCost(StoredCost):
     def __call__(self, rows: Rows) -> float:
         deaths, hazard = deaths_and_hazard(self.values[rows])
         return leaf_loss(int(self.costs[rows].sum()), deaths, hazard)
+
+    @property
+    def rounding(self) -> float:
+        """What the death of each row costs is one rounded logarithm; those of the leaves are rounded much less."""
+        return int((self.values & 1).sum()) / UNITS
 
     def fits(self, most: int) -> bool:
         """Whether no sum of hazards or of costs exceeds this number."""

@@ -16,11 +16,11 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.heuristics.pruning import Rows, cut, goal_costs, keeping_bounds, leaf_labels, parts
-from treeml.problem.fans import children
+from treeml.backends.heuristics.pruning import Rows, goal_costs, keeping_bounds, leaf_labels, parts
+from treeml.problem.fans import chained, children
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Loss, Predicted
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.tree import Leaf, Node
 
 Numbers = NDArray[np.float64]
 
@@ -37,7 +37,8 @@ def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: P
     if not problem.goals or goal_costs(problem) is None or not _is_judged(problem):
         return None
     everything = np.arange(problem.rows)
-    prices = critical_prices(tree, problem, everything)
+    priced = _priced(tree, problem, everything)
+    prices = _critical_prices(priced, problem.rows)
     # Between two critical prices the tree stays the same, so the folds are cut at prices in between.
     between = [Fraction(sqrt(low * high)) for low, high in pairwise(prices)] + [None]
     folds = min(how.folds, problem.rows)
@@ -48,15 +49,14 @@ def validated(tree: Node, problem: Problem, grow: Callable[[Rows], Node], how: P
     losses = np.zeros((len(prices), problem.rows))
     for fold in range(folds):
         kept, held = everything[part != fold], everything[part == fold]
-        grown = grow(kept)
+        judged = _judged(_priced(grow(kept), problem, kept), problem, kept, held)
         for place, price in enumerate(between):
-            smaller = _cut_at(grown, kept, problem, price)
-            losses[place, held] = _losses(smaller, problem, kept, held)
+            _write_losses(judged, None if price is None else price * len(kept), losses[place])
     mean = losses.mean(axis=1)
     best = int(np.argmin(mean))
     most = mean[best] + how.standard_errors * losses[best].std() / sqrt(problem.rows)
     chosen = max(place for place in range(len(prices)) if mean[place] <= most)
-    return keeping_bounds(tree, _cut_at(tree, everything, problem, prices[chosen]), problem)
+    return keeping_bounds(tree, _cut_at(priced, prices[chosen] * problem.rows), problem)
 
 
 def critical_prices(tree: Node, problem: Problem, rows: Rows) -> list[Fraction]:
@@ -64,45 +64,99 @@ def critical_prices(tree: Node, problem: Problem, rows: Rows) -> list[Fraction]:
 
     They are exact: a price that is rounded down cuts one step less.
     """
-    prices = [Fraction(0)]
-    current = _cut_at(tree, rows, problem, prices[0])
-    while isinstance(current, Split):
-        prices.append(_weakest(current, problem, rows))
-        current = _cut_at(current, rows, problem, prices[-1])
-    return prices
+    return _critical_prices(_priced(tree, problem, rows), len(rows))
 
 
-def _weakest(tree: Split, problem: Problem, rows: Rows) -> Fraction:
-    """The smallest loss per row and leaf that a split saves."""
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A node with what the cheapest cut of its subtree costs, as a function of the price of a leaf.
+
+    The function is the loss plus the price times the leaves, of as many leaves as there are at the price 0. Each change
+    is a price with what is added there to the loss and to the number of leaves, when a split below becomes a leaf.
+    """
+
+    leaf: Leaf  # in place of the subtree
+    tests: tuple[int, ...]
+    sides: tuple[_Priced, ...]
+    price: Fraction  # from which the leaf is as good as the subtree
+    loss: Fraction
+    leaves: int
+    changes: tuple[tuple[Fraction, Fraction, int], ...]  # by price
+
+
+def _priced(tree: Node, problem: Problem, rows: Rows) -> _Priced:
+    """Every loss is computed once, however many prices are asked for."""
     costs = goal_costs(problem, Fraction(0))
     assert costs is not None
-    saved: list[Fraction] = []
 
-    def visit(node: Node, inside: Rows) -> tuple[Fraction, int]:
+    def visit(node: Node, inside: Rows) -> _Priced:
         if isinstance(node, Leaf):
-            return costs.leaf(inside, node.label), 1
-        tests, sides = children(problem, node)
-        below = [visit(side, part) for side, part in zip(sides, parts(problem, tests, inside), strict=True)]
-        together, leaves = sum((cost for cost, _ in below), Fraction(0)), sum(leaves for _, leaves in below)
-        alone = cut(Leaf(_label(problem, inside)), inside, problem, costs)[1]
-        saved.append((alone - together) / (leaves - 1))
-        return together, leaves
+            return _Priced(node, (), (), Fraction(0), costs.leaf(inside, node.label), 1, ())
+        tests, below = children(problem, node)
+        sides = tuple(visit(side, part) for side, part in zip(below, parts(problem, tests, inside), strict=True))
+        leaf = Leaf(leaf_labels(problem, [inside])[0])
+        return _with_leaf(leaf, costs.leaf(inside, leaf.label), tests, sides)
 
-    visit(tree, rows)
-    return min(saved) / len(rows)
+    return visit(tree, rows)
 
 
-def _label(problem: Problem, rows: Rows) -> int:
-    return leaf_labels(problem, [rows])[0]
+def _with_leaf(leaf: Leaf, alone: Fraction, tests: tuple[int, ...], sides: tuple[_Priced, ...]) -> _Priced:
+    """The node above these, and the price at which it becomes a leaf: there the leaf costs what the sides do."""
+    loss, leaves = sum((side.loss for side in sides), Fraction(0)), sum(side.leaves for side in sides)
+    changes = sorted(change for side in sides for change in side.changes)
+    low, now, many, kept = Fraction(0), loss, leaves, 0
+    while True:
+        # A leaf costs `alone` plus the price, and the sides `now` plus `many` times the price, up to the next change.
+        price = max(low, (alone - now) / (many - 1))
+        if kept == len(changes) or price <= changes[kept][0]:
+            break
+        low, more, fewer = changes[kept]
+        now, many, kept = now + more, many + fewer, kept + 1
+    if price == 0:
+        return _Priced(leaf, tests, sides, price, alone, 1, ())
+    last = (price, alone - now, 1 - many)
+    return _Priced(leaf, tests, sides, price, loss, leaves, (*changes[:kept], last))
 
 
-def _cut_at(tree: Node, rows: Rows, problem: Problem, price: Fraction | None) -> Node:
-    """The cheapest cut tree at this price per row of a leaf; None: a price that no split is worth."""
-    if price is None:
-        return Leaf(_label(problem, rows))
-    costs = goal_costs(problem, price * len(rows))
-    assert costs is not None
-    return cut(tree, rows, problem, costs)[0]
+def _critical_prices(tree: _Priced, rows: int) -> list[Fraction]:
+    return [Fraction(0), *(price / rows for price in sorted({price for price, _, _ in tree.changes}))]
+
+
+def _cut_at(tree: _Priced, price: Fraction) -> Node:
+    """The cheapest cut tree at this price of a leaf."""
+    if tree.price <= price:
+        return tree.leaf
+    return chained(tree.tests, [_cut_at(side, price) for side in tree.sides])
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A node with the rows held out that reach it, and their losses if it is a leaf."""
+
+    held: Rows
+    losses: Numbers
+    price: Fraction
+    sides: tuple[_Judged, ...]
+
+
+def _judged(tree: _Priced, problem: Problem, kept: Rows, held: Rows) -> _Judged:
+    sides: tuple[_Judged, ...] = ()
+    if tree.price > 0:  # otherwise it is a leaf at every price
+        of_kept, of_held = parts(problem, tree.tests, kept), parts(problem, tree.tests, held)
+        below = zip(tree.sides, of_kept, of_held, strict=True)
+        sides = tuple(_judged(side, problem, known, asked) for side, known, asked in below)
+    return _Judged(held, _losses(tree.leaf, problem, kept, held), tree.price, sides)
+
+
+def _write_losses(tree: _Judged, price: Fraction | None, losses: Numbers) -> None:
+    """The losses of the tree that is cut at this price of a leaf; None: a price that no split is worth."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if price is not None and price < node.price:
+            waiting += node.sides
+        else:
+            losses[node.held] = node.losses
 
 
 def _is_judged(problem: Problem) -> bool:
@@ -110,23 +164,15 @@ def _is_judged(problem: Problem) -> bool:
     return len(main) == 1 and (isinstance(main[0], Predicted) or main[0].kind in ("squared", "absolute"))
 
 
-def _losses(tree: Node, problem: Problem, kept: Rows, held: Rows) -> Numbers:
-    """The loss of every row held out, by what the rows kept predict in its leaf."""
+def _losses(leaf: Leaf, problem: Problem, kept: Rows, held: Rows) -> Numbers:
+    """The loss of every row held out, by what the rows kept predict in the leaf."""
     factor, term = next(part for part in problem.goals[0].sum.parts if isinstance(part[1], Predicted | Loss))
-    found = np.zeros(problem.rows)
-    waiting = [(tree, kept, held)]
-    while waiting:
-        node, known, asked = waiting.pop()
-        if isinstance(node, Split):
-            of_known, of_asked = problem.bits[node.test][known], problem.bits[node.test][asked]
-            waiting += [(node.yes, known[of_known], asked[of_asked]), (node.no, known[~of_known], asked[~of_asked])]
-        elif isinstance(term, Predicted):
-            found[asked] = term.cost[asked, node.label] * float(factor * term.scale)
-        elif isinstance(term, Loss):
-            off = term.targets[asked] - _center(term, known)
-            each = off**2 if term.kind == "squared" else np.abs(off)
-            found[asked] = each.sum(axis=1) * term.weight[asked] * float(factor * term.scale)
-    return found[held]
+    if isinstance(term, Predicted):
+        return np.asarray(term.cost[held, leaf.label] * float(factor * term.scale), dtype=np.float64)
+    assert isinstance(term, Loss)
+    off = term.targets[held] - _center(term, kept)
+    each = off**2 if term.kind == "squared" else np.abs(off)
+    return np.asarray(each.sum(axis=1) * term.weight[held] * float(factor * term.scale), dtype=np.float64)
 
 
 def _center(term: Loss, rows: Rows) -> Numbers:

@@ -376,7 +376,7 @@ DATA = (
         "leaves cannot be linear in this column",
         "The linear model of a leaf adds up multiples of numbers, so its columns hold numbers without gaps.",
         "leaves linear(city)        # names of cities",
-        "Name columns of numbers; a column of 0 and 1 is one if it is declared: `column smoker : number`.",
+        "Name columns of numbers, or of 0 and 1.",
     ),
     CodeEntry(
         "D471",

@@ -272,25 +272,25 @@ int64_t lowest_split (const struct worker *worker, const struct subproblem *prob
   return most;
 }
 
-/* A side that is not best as a leaf or a stump pays for three leaves. If support is bounded, that holds for these rows
-   only, and the bounds of a side are used for others. */
+/* A side that is not best as a leaf pays for two leaves. If support is bounded, that holds for these rows only, and the
+   bounds of a side are used for others. */
 static int64_t least_of_side (const struct worker *worker, const struct subproblem *problem, int32_t test, int yes) {
   const int64_t price = worker->shared->price;
   if (!price || worker->shared->support > 1 || worker->model->idle (worker, problem, test))
     return price;
-  const int64_t leaf = worker->model->side_leaf (worker, problem, test, yes);
-  if (!worker->model->side_stump)
-    return smaller (2 * price, leaf);
-  return smaller (smaller (3 * price, leaf), worker->model->side_stump (worker, problem, test, yes));
+  return smaller (2 * price, worker->model->side_leaf (worker, problem, test, yes));
 }
 
 void begin_bounds (struct worker *worker, struct subproblem *problem) {
+  const int paid = worker->shared->price && worker->shared->support <= 1 && worker->model->paid_sides;
   for (int32_t test = 0; test < worker->rows->shape.tests; test++) {
+    problem->bound[test] = worker->model->idle (worker, problem, test) ? UNREACHABLE : INT64_MIN;
+    if (paid)
+      continue;
     problem->low_yes[test] = least_of_side (worker, problem, test, 1);
     problem->low_no[test] = least_of_side (worker, problem, test, 0);
-    problem->bound[test] = worker->model->idle (worker, problem, test) ? UNREACHABLE : INT64_MIN;
   }
-  if (worker->shared->price && worker->shared->support <= 1 && worker->model->paid_sides)
+  if (paid)
     worker->model->paid_sides (worker, problem);
 }
 
