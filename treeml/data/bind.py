@@ -36,10 +36,9 @@ from treeml.lang.spec import UNDECLARED, LinearLeaves, Spec, Use
 _SAFE = 2**62  # sums of weights, and of targets, stay below this
 _LARGEST = 2**58  # and each target below this, so that solvers can shift them; exact sums of weights for every solver
 LEAST_DIGITS = 1_000_000  # weights are never rounded more coarsely than to mean / this
-_ROUNDED = 2**48  # weights that only sums over all rows read are rounded to at most this sum
-_ROUNDED_EACH = 2**24  # to this mean, if they multiply distances of numbers
+_ROUNDED_EACH = 2**24  # weights that multiply distances of numbers are rounded to at most this mean,
+_ROUNDED_BESIDE_PRICES = 2**57  # and where every row may pay a price in the same units, to this sum divided by the rows
 _SMALLEST_BUMP = 2**26  # what is added to a weight is at most this part of all weights
-_ROUNDED_BESIDE_PRICES = 2**57  # to this sum times the rows, if every row may have to pay a price in the same units
 _KEPT = 10**9  # rounding must leave every weight and cost at least this many units
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
@@ -358,16 +357,14 @@ def _weights(
     are_added_up = may_round and weights_are_added_up(spec)
     if moved and not may_round:
         weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
-    elif moved and are_added_up:
-        most = max(_room_of_sums(spec, table.given_rows) // dearest, LEAST_DIGITS * table.given_rows)
-        weight, scale, moved = scaled(min(most, _ROUNDED), _ROUNDED)
-        bump = _bump_to_round_sum(spec, weight, table)
-        moved += bump * scale
     elif moved:
-        # Rounded weights are useful to every solver only if they add up to less than 2**52.
-        coarse = scaled(max(EXACT // (2 * dearest), LEAST_DIGITS * table.given_rows), EXACT)
-        if _least(coarse[0]) >= _KEPT:
+        most = max(_room_of_sums(spec, table.given_rows, are_added_up) // dearest, LEAST_DIGITS * table.given_rows)
+        coarse = scaled(most, EXACT)
+        if are_added_up or _least(coarse[0]) >= _KEPT:
             weight, scale, moved = coarse
+        if are_added_up:
+            bump = _bump_to_round_sum(spec, weight, table)
+            moved += bump * scale
     if not weight.any():
         mistakes.append(spec_checks.no_weight(spec, table, name))
     if not moved:
@@ -401,12 +398,16 @@ def _bump_to_round_sum(spec: Spec, weight: Whole, table: Table) -> int:
     return bump
 
 
-def _room_of_sums(spec: Spec, rows: int) -> int:
-    """What rounded weights add up to at most: the less, the more room is left for what is added or multiplied."""
-    if weighs_distances(spec):
-        return rows * _ROUNDED_EACH
+def _room_of_sums(spec: Spec, rows: int, are_added_up: bool) -> int:
+    """What rounded weights add up to at most: the less, the more room is left for what is added or multiplied.
+
+    Weights that add up to more than 2**52 are beyond most solvers.
+    """
+    most = EXACT // 2
+    if are_added_up and weighs_distances(spec):
+        return min(rows * _ROUNDED_EACH, most)
     is_priced = any(not reads_weights(use) for goal in spec.goals for _, use in goal.expression.parts)
-    return _ROUNDED_BESIDE_PRICES // rows if is_priced and rows else _ROUNDED
+    return min(_ROUNDED_BESIDE_PRICES // max(rows, 1), most) if are_added_up and is_priced else most
 
 
 @dataclass(frozen=True, slots=True)
