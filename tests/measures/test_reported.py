@@ -68,10 +68,18 @@ def test_the_loss_of_predictions_counts_even_if_leaves_minimize_another_one() ->
 def test_unseen_rows_are_measured_with_what_the_leaves_learned() -> None:
     model = tml.Model().predict("y").features("a", "b").minimize(tml.squared_loss).require(tml.depth <= 2)
     model.report("measures", tml.rmse, tml.mse).validate("holdout", 0.3, seed=1)
-    (part,) = model.solve(NUMBERS).validation.parts
+    validation = model.solve(NUMBERS).validation
+    (part,) = validation.parts
     assert part.test["rmse"] == pytest.approx(sqrt(part.test["mean_squared_error"]))
     assert part.test["mse"] == pytest.approx(part.test["mean_squared_error"])
     assert part.test["rmse"] != pytest.approx(part.train["rmse"])
+    assert "mse" in validation.text()
+    assert "mean_squared_error" not in validation.text()
+
+
+def test_the_squared_error_is_shown_without_being_reported() -> None:
+    model = tml.Model().predict("y").features("a", "b").minimize(tml.mse).require(tml.depth <= 2)
+    assert "mean_squared_error" in model.validate("holdout", 0.3, seed=1).solve(NUMBERS).validation.text()
 
 
 TEXT = 'predict {}\nfeatures a\n{}\nrequire depth <= 1\nreport measures, {}\nvalidate on "test.csv"\n'
