@@ -28,7 +28,7 @@ from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.thresholds import CoupledThresholds
-    from treeml.native.coupled import Coupled, CoupledFound
+    from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
 DEEP = 3  # from this depth on, prices on requirements and smaller depths may come first,
@@ -209,7 +209,7 @@ class CoupledRun(NativeRun):
         begin = None
         if start is not None and meets_all(self.problem, start):
             begin = (*flat_tree(start), labels_of(start))
-        found = solver.solve(
+        return solver.solve(
             task.low,
             task.high,
             **{**self.settings(task), "depth": depth},
@@ -219,30 +219,11 @@ class CoupledRun(NativeRun):
             start=begin,
             on_progress=lambda seconds, value, bound: self._goes_on(task, value, bound),
         )
-        return as_found(found)
 
     def _goes_on(self, task: CoupledTask, value: Any, bound: Any) -> bool:
         """Reports a value and a bound. A search that has just ended ignores a False; what follows it must not."""
         self._is_ending = self._is_ending or not self.progress(task.objective, value, bound)
         return not self._is_ending
-
-
-def as_found(found: CoupledFound) -> Found:
-    """The outcome of a coupled search in the form that all native searches share."""
-    from treeml.native.solver import Found  # imported here: start-up time
-
-    return Found(
-        status=found.status,
-        stop=found.stop,
-        value=found.value,
-        bound=found.bound,
-        test=found.test,
-        left=found.left,
-        right=found.right,
-        label=found.label,
-        statistics=found.statistics,
-        kernel=found.kernel,
-    )
 
 
 def _whole(bound: int | Fraction | None) -> int | None:
