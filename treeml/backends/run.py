@@ -49,7 +49,8 @@ def run(
         raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = without_equal_sides(plan.problem, checked(plan, _with_rounding(plan.problem, answer), start))
+    answer = checked(plan, _with_rounding(plan.problem, answer), start)
+    answer = without_equal_sides(plan.problem, answer, joins_leaves=plan.backend.can.proves)
     answer = no_more_than_shown(plan.problem, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
