@@ -10,7 +10,7 @@ goals must keep. So a column is rounded only in these cases:
   is good, it is also the best; if there is none for the looser limit, there is none at all. Otherwise the last digits
   of the weights decide, and the problem is refused.
 
-In all other cases the column is exact, or refused. So it is if trees are listed: which of them are within a distance of
+In all other cases the column is exact, or refused. That includes lists of trees: whether a tree is within a distance of
 the best is a yes or no as well.
 """
 
@@ -67,7 +67,7 @@ def reads_costs(use: Use) -> bool:
 
 
 def weights_may_be_rounded(spec: Spec) -> bool:
-    """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
+    """Do no earlier goals read the weights, and is it known what rounding means for the last goal and the requirements?"""
     if spec.listing is not None or spec.row_costs:
         return False
     readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
@@ -108,7 +108,7 @@ def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bo
 
 
 def _can_be_loosened(requirement: Requirement) -> bool:
-    """Is known how far rounded weights move the value, and is there a side to which the limit can move?"""
+    """Is it known how far rounded weights move the value, and can the limit move to one side?"""
     uses = [use for _, use in requirement.expression.parts if reads_weights(use)]
     return requirement.sense != "=" and not any(
         reads_targets(use) or MEASURES[use.measure].unit in _UNKNOWN_EFFECT for use in uses
@@ -132,7 +132,7 @@ def looser(requirement: Requirement, limit: Fraction, rounding: Rounding, deares
 
 
 def _is_an_end(requirement: Requirement, limit: Fraction) -> bool:
-    """Is the limit one that rounding cannot cross? No weight becomes 0, so nothing stays nothing, and all stays all."""
+    """Is the limit one that rounding cannot cross? No weight becomes 0, so no rows stay no rows, and all stay all."""
     if len(requirement.expression.parts) != 1 or requirement.expression.constant:
         return False
     factor, use = requirement.expression.parts[0]

@@ -118,7 +118,7 @@ class ThresholdSolver:
                 settings[name] = value
         for name, value in (("upper", upper), ("enough", enough)):
             if value is not None:
-                # A tree below `upper` is not lost by rounded targets, and one below `enough` really is.
+                # Rounding must not hide a tree below `upper`, nor call a tree below `enough` that is not.
                 margin = ceil(self._moved) if name == "upper" else -ceil(self._moved)
                 settings[name] = round(Fraction(value) * unit) + margin
         if isfinite(seconds):
