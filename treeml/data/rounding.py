@@ -67,7 +67,7 @@ def reads_costs(use: Use) -> bool:
 
 
 def weights_may_be_rounded(spec: Spec) -> bool:
-    """Do no earlier goals read the weights, and is it known what rounding means for the last goal and the requirements?"""
+    """Do no earlier goals read the weights, and is it known what rounding means for the last one and requirements?"""
     if spec.listing is not None or spec.row_costs:
         return False
     readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
