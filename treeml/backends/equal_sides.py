@@ -29,8 +29,7 @@ def without_equal_sides(problem: Problem, answer: Answer, *, joins_leaves: bool 
     """
     if answer.tree is None or answer.objective is None or not any(_needless(answer.tree, joins_leaves)):
         return answer
-    if joins_leaves and not _only_classes_matter(problem):
-        return without_equal_sides(problem, answer, joins_leaves=False)
+    joins_leaves = joins_leaves and _only_classes_matter(problem)
     if has_fans(problem):  # a fan has all its branches, whatever they hold
         return answer
     all_gone = _kept(problem, answer, _without_any(answer.tree, joins_leaves))
@@ -55,6 +54,8 @@ def without_equal_sides(problem: Problem, answer: Answer, *, joins_leaves: bool 
 def _kept(problem: Problem, answer: Answer, tree: Node) -> Answer | None:
     """The answer with this tree, if that is as good and allowed."""
     assert answer.objective is not None
+    if tree == answer.tree:  # only leaves are equal, and they stay apart
+        return answer
     routed = Routed(problem, tree)
     objective = tuple(evaluate_sum(goal.sum, problem, tree, routed) for goal in problem.goals)
     # A tree that is better than a proved optimum would refute the proof, so an optimal one must keep its value.
