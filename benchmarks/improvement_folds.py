@@ -3,15 +3,16 @@
     python -m benchmarks.improvement_folds --data-dir DIR --weka FOLDER --into NEW [--set car ...]
 
 For sets of Schidler and Szeider (2021) whose folds and trees are not at hand: the folds are stratified and shuffled
-with a fixed seed, the tree of a fold is that of J48, unpruned (`-U -M 0`), and every value of a column that is not one
-of 0 and 1 becomes a column of its own. On the paper's own folds, these options give the paper's own trees. FOLDER holds
-the JAR files of Weka; the source archive of python-weka-wrapper3 on PyPI has them, and Java runs them. The last column
-of a file, or the one named `label`, is the class. Of rows that differ in the class alone, only those of the first one's
-class stay.
+with a fixed seed, the tree of a fold is that of J48, unpruned (`-U -O -M 0`), and every value of a column that is not
+one of 0 and 1 becomes a column of its own. On the paper's own folds, these options give the paper's own trees. FOLDER
+holds the JAR files of Weka; the source archive of python-weka-wrapper3 on PyPI has them, and Java runs them. The last
+column of a file, or the one named `label`, is the class. Of rows that differ in the class alone, only those of the
+first one's class stay.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from sklearn.model_selection import StratifiedKFold
 from benchmarks.data_folder import data_folder, sets_in
 
 FOLDS = 5
+PERFECT = re.compile(r"^Correctly Classified Instances +\d+ +100 +%", re.MULTILINE)
 
 
 @click.command()
@@ -42,7 +44,10 @@ def main(data_dir: Path, weka: Path, into: Path, sets: tuple[str, ...], seed: in
             table.iloc[train].to_csv(target / f"fold{fold}-train.csv", index=False)
             table.iloc[test].to_csv(target / f"fold{fold}-test.csv", index=False)
             tree = j48(table.iloc[train], target / f"fold{fold}.arff", weka)
-            (target / f"fold{fold}-weka.txt").write_text(tree, encoding="utf-8")
+            if tree is None:
+                click.echo(f"{name}, fold {fold}: the tree of J48 makes errors on its rows, and is left out")
+            else:
+                (target / f"fold{fold}-weka.txt").write_text(tree, encoding="utf-8")
         click.echo(f"{name}: {len(table)} rows, {table.shape[1] - 1} columns")
 
 
@@ -62,17 +67,20 @@ def binary(table: pd.DataFrame) -> pd.DataFrame:
     return frame[first == table[target]].reset_index(drop=True)
 
 
-def j48(train: pd.DataFrame, path: Path, weka: Path) -> str:
-    """The printed tree; the file for Weka is removed again."""
+def j48(train: pd.DataFrame, path: Path, weka: Path) -> str | None:
+    """The printed tree, or None if it makes errors on these rows; the file for Weka is removed again.
+
+    J48 makes no split without a gain, so that it may end before all rows are told apart.
+    """
     levels = dict.fromkeys(train, "0,1") | {"label": ",".join(sorted(train["label"].unique()))}
     heading = ["@relation rows", *(f"@attribute {name} {{{levels[name]}}}" for name in train), "@data"]
     path.write_text("\n".join(heading) + "\n" + train.to_csv(index=False, header=False), encoding="utf-8")
     call = ["java", "-cp", f"{weka}/weka.jar:{weka}/*", "weka.classifiers.trees.J48"]
     printed = subprocess.run(
-        [*call, "-U", "-M", "0", "-no-cv", "-t", str(path)], capture_output=True, text=True, check=True
+        [*call, "-U", "-O", "-M", "0", "-no-cv", "-t", str(path)], capture_output=True, text=True, check=True
     ).stdout
     path.unlink()
-    return tree_of(printed)
+    return tree_of(printed) if PERFECT.search(printed) else None
 
 
 def tree_of(printed: str) -> str:
