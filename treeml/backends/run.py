@@ -50,7 +50,7 @@ def run(
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
     answer = without_equal_sides(plan.problem, checked(plan, _with_rounding(plan.problem, answer), start))
-    answer = no_more_than_shown(plan.problem, answer)
+    answer = no_less_than_known(plan.problem, no_more_than_shown(plan.problem, answer))
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
@@ -206,6 +206,19 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
         bound=bound if len(problem.goals) == 1 else None,
         notes=(*answer.notes, note),
     )
+
+
+def no_less_than_known(problem: Problem, answer: Answer) -> Answer:
+    """The answer, whose bound on the first goal is at least what is known without a search.
+
+    A bound that is computed in floating point may lie a little below 0, where no loss can be.
+    """
+    if answer.bound is None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) or bounded_goal(answer) != 0:
+        return answer
+    least = problem.goals[0].sum.lower_bound(problem, row_by_row=True)
+    if least is None or least <= answer.bound or (answer.objective and answer.objective[0] < least):
+        return answer
+    return replace(answer, bound=least, evidence=(Evidence("row by row"),))
 
 
 def _malformed(tree: Node, problem: Problem) -> Fault | None:

@@ -14,7 +14,8 @@ from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
-from treeml.backends.contract import Progress
+from treeml.backends.claims import BOUND, supporting
+from treeml.backends.contract import Deadline, Progress, Status
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.improve.backend import ImproveBackend
 from treeml.backends.improve.rounds import ImproveSettings, improve
@@ -22,8 +23,9 @@ from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import second_search, simpler
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.relaxed import relaxed_plan
 from treeml.backends.portfolio.smallest import offers_smaller_trees
-from treeml.backends.run import run
+from treeml.backends.run import bounded_goal, run
 from treeml.problem.answers import has_many_answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -32,6 +34,7 @@ PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
+SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
 
@@ -60,10 +63,35 @@ def improve_while(company: Companion) -> None:
                 _replace_parts(company, company.tree)
     elif simpler.takes(problem):
         simpler.offers_simpler_trees(company, rounds=1)
+        _bound_by_easier(company)
         _improve_greedy_trees(company)
         simpler.offers_simpler_trees(company)
     else:
+        _offer_greedy_trees(company, CRITERIA[0])
+        _bound_by_easier(company)
         _improve_greedy_trees(company)
+
+
+def _bound_by_easier(company: Companion) -> None:
+    """A bound, and maybe the best tree, from an easier problem that a quick search takes, if it is not searched yet."""
+    planned = None if company.has_bounds else relaxed_plan(company.problem, registry.get(registry.default_name()))
+    if planned is None or company.is_over():
+        return
+
+    def heard(moment: Progress) -> bool:
+        if moment.bound is not None:
+            company.bounded(moment.bound, moment.evidence)
+        return not company.is_over()
+
+    seconds = min(MOST_FOR_BOUND, SHARE_FOR_BOUND * company.limits.deadline.left())
+    limits = replace(company.limits, options={}, threads=1, is_over=company.is_over, deadline=Deadline.after(seconds))
+    answer = run(planned, limits, None, heard)
+    if answer.tree is not None:
+        company.offer(answer.tree)
+    if answer.status is not Status.INFEASIBLE and answer.objective and answer.status is Status.OPTIMAL:
+        company.bounded(answer.objective[0] - answer.tolerance, supporting(answer.evidence, BOUND))
+    elif answer.bound is not None and bounded_goal(answer) == 0:
+        company.bounded(answer.bound, supporting(answer.evidence, BOUND))
 
 
 def _improve_greedy_trees(company: Companion) -> None:
