@@ -71,6 +71,27 @@ def test_requirements_that_fail_on_all_rows_lead_to_the_whole_search() -> None:
     assert not any("a sample of" in note for note in result.notes)
 
 
+@pytest.mark.usefixtures("small_samples")
+def test_a_late_run_without_a_tree_ends_before_all_rows_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LATE", -3600.0)  # as if a plan on all rows took an hour
+    planned: list[int] = []
+
+    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
+        planned.append(problems.dataset.rows)
+        return choice.plan(problems, request)
+
+    monkeypatch.setattr(haste, "plan", watched)
+    monkeypatch.setattr(pipeline, "plan", watched)
+    values, target = rows(4000)
+    text = "minimize leaves then minimize errors require accuracy >= 0.94 require depth <= 1"
+    result = tml.parse(text).solve(values, target, within=600)
+    assert result.status is Status.UNKNOWN
+    assert result.stop is Stop.TIME
+    assert result.tree is None
+    assert max(planned) < 4000
+    assert any("no tree of a sample met the requirements" in note for note in result.notes)
+
+
 def test_without_a_limit_all_rows_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LARGE", 1000)
     monkeypatch.setattr(haste, "SHARE", -1.0)

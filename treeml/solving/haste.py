@@ -27,6 +27,7 @@ from treeml.solving.choice import Chosen, Problems, lower, plan
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Result
 
+LATE = 0.5  # seconds beyond the limit that a plan on all rows may take, if no sample had a tree
 LARGE = 2_000_000  # cells, rows times columns; fewer are always searched as they are
 FIRST = 300_000  # cells of the first sample
 FEWEST = 1_000  # rows of the first sample
@@ -142,6 +143,8 @@ def best_of_samples(
             best = found if best is None or (found is not None and _is_better(found, best)) else best
         if answer.stop is Stop.INTERRUPTED:
             return FromSamples(best, is_final)
+        if best is None and planning * dataset.rows / size > request.deadline(begun) - monotonic() + LATE:
+            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), is_final=True)
         if size * GROWTH > dataset.rows // 2:
             left = request.deadline(begun) - monotonic()
             return FromSamples(best, is_final and planning * dataset.rows / size > SHARE * left)
@@ -150,6 +153,13 @@ def best_of_samples(
         if monotonic() + GROWTH * took > deadline or (not is_final and best is not None and answer.stop is Stop.TIME):
             return FromSamples(best, is_final)
         size *= GROWTH
+
+
+def _unanswered(chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, verified: Verified) -> Result:
+    """The result if no tree of a sample meets the requirements, and there is no time to ask for one on all rows."""
+    rows = f"all {dataset.given_rows:,} rows"
+    note = f"no tree of a sample met the requirements, and the time is too short for a plan on {rows}"
+    return verified(Answer(Status.UNKNOWN, Stop.TIME, notes=(note,)), chosen, dataset, request, clock)
 
 
 def _greedy(

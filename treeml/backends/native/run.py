@@ -302,12 +302,15 @@ class NativeRun:
         )
 
     def without_memory(self) -> Answer:
-        """The answer if the search does not even begin in the memory allowed: the start, if it is one."""
+        return self.without_search(Stop.MEMORY)
+
+    def without_search(self, stop: Stop) -> Answer:
+        """The answer if the search does not even begin in the memory or time allowed: the start, if it is one."""
         if self.start is None or not meets_all(self.problem, self.start):
-            return Answer(Status.UNKNOWN, Stop.MEMORY)
+            return Answer(Status.UNKNOWN, stop)
         if not self.problem.goals:
             return Answer(Status.OPTIMAL, Stop.PROVED, self.start, (), evidence=(Evidence("no goal"),))
-        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
+        return Answer(Status.FEASIBLE, stop, self.start, evaluate_goals(self.problem, self.start))
 
     def _without_tree(self, found: Found, bound: Fraction | None) -> Answer:
         status = STATUS[found.status]

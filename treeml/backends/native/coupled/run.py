@@ -37,6 +37,7 @@ SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a searc
 PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
+MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
 NO_GOAL = (Evidence("no goal"),)
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
@@ -74,6 +75,8 @@ class CoupledRun(NativeRun):
         """The answer to a task with the shape limits of the problem."""
         depth = depth_of(self.problem)
         is_given = self.problem.max_depth is not None
+        if self.is_too_late:
+            return self.without_search(Stop.TIME)
         try:
             solver = self.solver(task)
         except MemoryError:
@@ -87,6 +90,12 @@ class CoupledRun(NativeRun):
         finally:
             solver.close()
         return self.answered(found, task.objective, self.bound_of(found, task))
+
+    @property
+    def is_too_late(self) -> bool:
+        """Would the time be over before the tests are made and compared? Nothing looks at the clock meanwhile."""
+        entries = 0 if self.kernel == "coupled numeric" else len(self.problem.tests) * self.problem.rows
+        return entries > MANY_ENTRIES and self.limits.deadline.left() < SECONDS_PER_ENTRY * entries
 
     def bound_of(self, found: Found, task: CoupledTask) -> Fraction | None:
         """The bound of a search that has no tree yet; `answered` reads that of the others."""
