@@ -173,6 +173,17 @@ def test_wide_tables_are_large_too() -> None:
         assert haste.may_sample(dataset, request) is is_large
 
 
+def test_texts_of_many_levels_make_a_table_large() -> None:
+    """Every level is a test, so a text of 200 levels is as wide as 50 numbers."""
+    random = np.random.default_rng(1)
+    spec = "predict y minimize errors require depth <= 2"
+    for levels, is_large in ((4, False), (200, True)):
+        text = [f"level {code}" for code in random.integers(0, levels, 40_000)]
+        frame = {"x0": random.normal(size=40_000), "x1": text, "y": random.integers(0, 2, 40_000)}
+        dataset, request = pipeline.prepare(spec, frame, options=RunOptions(within=60.0))
+        assert haste.may_sample(dataset, request) is is_large
+
+
 def test_a_plan_that_takes_too_long_on_all_rows_is_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LARGE", 1000)
     monkeypatch.setattr(haste, "FIRST", 1000)

@@ -29,6 +29,7 @@ from treeml.solving.result import Clock, Result
 
 LATE = 0.5  # seconds beyond the limit that a plan on all rows may take, if no sample had a tree
 LARGE = 2_000_000  # cells, rows times columns; fewer are always searched as they are
+LEVELS_OF_A_COLUMN = 4  # levels of a text that take as long as a column of numbers
 FIRST = 300_000  # cells of the first sample
 FEWEST = 1_000  # rows of the first sample
 GROWTH = 4  # from one sample to the next
@@ -51,7 +52,7 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
     spec = request.spec
     if spec.within is None or dataset.given_weight is not None:
         return False
-    if dataset.rows * len(dataset.features) < LARGE or dataset.rows < GROWTH * _first_size(dataset):
+    if dataset.rows * _width(dataset) < LARGE or dataset.rows < GROWTH * _first_size(dataset):
         return False
     if (
         request.cluster is not None
@@ -67,7 +68,13 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
 
 def _first_size(dataset: Dataset) -> int:
     """The rows of the first sample."""
-    return max(FEWEST, FIRST // max(1, len(dataset.features)))
+    return max(FEWEST, FIRST // max(1, _width(dataset)))
+
+
+def _width(dataset: Dataset) -> int:
+    """The columns that a search has to go through: every level of a text is a test of its own."""
+    columns = map(dataset.column, dataset.features)
+    return sum(1 if each.is_number else 1 + len(each.levels) // LEVELS_OF_A_COLUMN for each in columns)
 
 
 def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:

@@ -7,7 +7,7 @@ problem, greedy trees of several kinds are the starts.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
@@ -35,6 +35,7 @@ CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
 SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
+MORE_TESTS = 2000  # where these are too few for all columns
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
 
@@ -44,7 +45,10 @@ def improve_while(company: Companion) -> None:
     if company.start is not None:
         company.offer(company.start)
     if local_kernel.takes(problem):
-        search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
+        asked, tests = _within_reach(problem)
+        offer = company.offer if tests is None else _OfFewTests(company, tests).offer
+        heard = (lambda: company.heard) if tests is None else None
+        search = Anytime(asked, offer, company.is_over, limits.seed, heard)
         company.interrupts.append(search.interrupt)
         if second_search.takes(problem):
             if search.kernel.kernel == "numeric":
@@ -55,7 +59,9 @@ def improve_while(company: Companion) -> None:
     elif offers_smaller_trees(company):
         return
     elif multipliers.takes(problem):
-        found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
+        asked, tests = _within_reach(problem, multipliers.priced(problem))
+        offer = company.offer if tests is None else _OfFewTests(company, tests).offer
+        found = Multipliers(asked, offer, company.is_over, company.interrupts, limits.seed)
         for is_better in found.rounds(limits.deadline):
             for criterion in CRITERIA if company.tree is None else ():
                 _offer_greedy_trees(company, criterion)
@@ -70,6 +76,28 @@ def improve_while(company: Companion) -> None:
         _offer_greedy_trees(company, CRITERIA[0])
         _bound_by_easier(company)
         _improve_greedy_trees(company)
+
+
+def _within_reach(problem: Problem, searched: Problem | None = None) -> tuple[Problem, list[int] | None]:
+    """The problem on few tests, and which they are, if its search would need the answers to too many tests.
+
+    `searched`: the problem that is searched in its place, if it is another one.
+    """
+    if not has_many_answers(problem) or not local_kernel.needs_answers(searched or problem):
+        return problem, None
+    coarse = coarsened(problem, FEW_TESTS) or coarsened(problem, MORE_TESTS)
+    return coarse or (problem, None)
+
+
+@dataclass(frozen=True)
+class _OfFewTests:
+    """Takes trees on few tests in the place of the companion."""
+
+    company: Companion
+    tests: list[int]
+
+    def offer(self, tree: Node) -> bool:
+        return self.company.offer(_with_tests(tree, self.tests))
 
 
 def _bound_by_easier(company: Companion) -> None:
