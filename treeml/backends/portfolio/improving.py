@@ -69,12 +69,9 @@ def improve_while(company: Companion) -> None:
                 _replace_parts(company, company.tree)
     elif simpler.takes(problem):
         simpler.offers_simpler_trees(company, rounds=1)
-        _bound_by_easier(company)
         _improve_greedy_trees(company)
         simpler.offers_simpler_trees(company)
     else:
-        _offer_greedy_trees(company, CRITERIA[0])
-        _bound_by_easier(company)
         _improve_greedy_trees(company)
 
 
@@ -126,10 +123,11 @@ def _improve_greedy_trees(company: Companion) -> None:
     """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
     problem, replaced = company.problem, None
     coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
-    if coarse is not None:
-        _offer_greedy_trees(company, CRITERIA[0], *coarse)
-        if has_many_answers(problem):
-            _search_few_tests(company, *coarse)
+    if coarse is not None or not company.has_bounds:
+        _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))
+    _bound_by_easier(company)
+    if coarse is not None and has_many_answers(problem):
+        _search_few_tests(company, *coarse)
     for criterion in CRITERIA if problem.classes else CRITERIA[:1]:
         _offer_greedy_trees(company, criterion)
         if company.tree is not None and company.tree is not replaced:
