@@ -160,3 +160,17 @@ def test_a_bound_is_not_below_what_is_known_without_a_search() -> None:
         Status.UNKNOWN, Stop.TIME, bound=Fraction(-1, 10**9), bounded_goal=0, evidence=(Evidence("search bound"),)
     )
     assert no_less_than_known(problem, below).bound == 0
+
+
+def test_the_second_thread_has_the_rest_of_the_time() -> None:
+    problem = problem_of("minimize gini require depth <= 1 require recall(1) >= 99% require specificity(1) >= 99%")
+    ended: list[bool] = []
+
+    def work(company: Companion) -> None:
+        if not ended:  # it is asked once more for a first tree
+            ended.append(company.over.wait(600))
+
+    answer = accompanied(relaxed(problem), Limits(deadline=Deadline.after(1.0)), work=work)
+    assert answer.status is Status.UNKNOWN
+    assert answer.stop is Stop.TIME
+    assert ended[0]  # by the end of the run

@@ -42,6 +42,7 @@ def accompanied(
             company.go_on()
         elif plan.is_relaxed and answer.stop is Stop.FINISHED:
             company.go_on(UNHURRIED)
+            answer = replace(answer, stop=Stop.TIME) if limits.deadline.passed else answer
     finally:
         company.end()
     return _with_first_tree(company, answer, plan)
