@@ -122,6 +122,17 @@ def test_an_undefined_value_is_left_out() -> None:
     assert 'auc("p")' not in classified().solve(alone).measures
 
 
+def test_measures_that_a_report_names_are_printed_with_or_without_the_others() -> None:
+    text = 'predict y\nfeatures a\nmaximize accuracy\nrequire depth <= {}\nreport tree, kappa, precision("z")'
+    printed = str(tml.parse(text.format(0)).solve(CLASSES))
+    assert printed.endswith('kappa           0\nprecision("z")  undefined')
+    assert "error_rate" not in printed
+    full = str(tml.parse(text.format(0) + ", measures").solve(CLASSES))
+    assert "error_rate" in full
+    assert full.count("kappa") == 1
+    assert full.endswith("undefined")
+
+
 @pytest.mark.parametrize("goal", ['maximize auc("p")', "minimize rmse", "maximize kappa"])
 def test_they_are_not_optimized(goal: str) -> None:
     with pytest.raises(SpecError) as caught:
