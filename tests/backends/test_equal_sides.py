@@ -62,9 +62,21 @@ def test_a_goal_keeps_them_unless_it_improves() -> None:
     assert tidied("minimize errors + 0.5 * leaves require depth <= 3", ON_A, Status.FEASIBLE) == ON_B
 
 
-def test_leaves_of_one_label_stay_apart() -> None:
+def test_leaves_of_one_label_stay_apart_if_their_classes_are_mixed() -> None:
     alike = Split(0, Leaf(1), Leaf(1))
     assert tidied("minimize errors require depth <= 3", alike) == alike
+    assert tidied("minimize count(predicted = 1, actual = 0) require depth <= 3", Split(0, Leaf(0), Leaf(0))) == Split(
+        0, Leaf(0), Leaf(0)
+    )
+
+
+def test_leaves_of_one_class_are_one_leaf() -> None:
+    pure = Split(2, Split(0, Leaf(1), Leaf(1)), Leaf(1))
+    text = "minimize errors require depth <= 3"
+    assert tidied(text, Split(1, pure, Leaf(0))) == ON_B
+    assert tidied(text, Split(1, Split(0, Leaf(1), Leaf(1)), pure)) == Split(1, Leaf(1), pure)  # the no side is mixed
+    assert tidied(f"{text} require leaves >= 3", Split(1, pure, Leaf(0))) == Split(1, pure, Leaf(0))
+    assert tidied(f"{text} require uses(x0) = 1", Split(1, pure, Leaf(0))) == Split(1, pure, Leaf(0))
 
 
 def test_numbers_of_leaves_stay_apart() -> None:
