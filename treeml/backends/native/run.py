@@ -341,6 +341,7 @@ class NativeRun:
                 tolerance=tolerance,
                 evidence=self.ended,
             )
+        stop = Stop.GAP if self.reached_gap else STOP[found.stop]
         is_exact = not found.tolerance and objective.beside is None and objective.custom is None
         below = None
         if found.bound is not None:
@@ -355,7 +356,7 @@ class NativeRun:
             status, proof = Status.OPTIMAL, combined("bound meets tree", proof)
         return Answer(
             status,
-            Stop.PROVED if status is Status.OPTIMAL else Stop.GAP if self.reached_gap else STOP[found.stop],
+            Stop.PROVED if status is Status.OPTIMAL else stop,
             tree,
             goals,
             below,
