@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -40,6 +41,7 @@ _ROUNDED_EACH = 2**24  # weights that multiply distances of numbers are rounded 
 _ROUNDED_BESIDE_PRICES = 2**57  # and where every row may pay a price in the same units, to this sum divided by the rows
 _SMALLEST_BUMP = 2**26  # what is added to a weight is at most this part of all weights
 _KEPT = 10**9  # rounding must leave every weight and cost at least this many units
+FEW_ROWS = 20  # in fewer rows, a column and the target may agree by chance
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
@@ -67,6 +69,8 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
             classes, actual = numbered_as(known_classes, *classes_of(target))
             if len(classes) == 1:
                 notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
+            elif not known_classes and spec.observed is None:
+                notes += _tells_all(table, roles.features, classes, actual)
     mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
     mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
     mistakes += spec_checks.unusable_clusters(roles.mentions, table)
@@ -124,6 +128,24 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
         notes.append("the linear models of leaves are computed in floating point")
     more = spec_checks.remarks(dataset, roles.uses)
     return replace(dataset, notes=(*notes, *more)) if more or spec.linear is not None else dataset
+
+
+def _tells_all(table: Table, features: Sequence[str], classes: Sequence[Any], actual: NDArray[np.int32]) -> list[str]:
+    """A note for every feature that is the target under other names, which is rarely meant."""
+    found: list[str] = []
+    if table.rows < FEW_ROWS or isinstance(table.columns, BitColumns):
+        return found
+    for name in features:
+        column = table.columns[name]
+        if len(column.levels) != len(classes) or column.missing is not None:
+            continue
+        class_of: dict[int, int] = {}
+        first = zip(column.values[:FEW_ROWS].tolist(), actual[:FEW_ROWS].tolist(), strict=True)
+        if any(class_of.setdefault(code, number) != number for code, number in first):
+            continue
+        if len(np.unique(column.values.astype(np.int64) * len(classes) + actual)) == len(classes):
+            found.append(f"`{name}` alone tells the class of every row: leave it out if it follows from the target")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
