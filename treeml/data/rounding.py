@@ -159,7 +159,9 @@ class WeighedRows:
 
     weight: Fraction
     dearest: Fraction = Fraction(1)  # the largest cost of a mistake
-    widest: Fraction = Fraction(0)  # the range of the numbers to predict, added up over the outputs
+    # The range of the numbers to predict, added up over the outputs. None: what leaves predict may lie outside of it, as
+    # linear models do, and then a row of little weight can cost more than all others together.
+    widest: Fraction | None = Fraction(0)
 
 
 def tolerance_of_weights(goal: CheckedGoal, value: Fraction, rounding: Rounding, rows: WeighedRows) -> Fraction:
@@ -196,7 +198,7 @@ def _most_of_a_row(use: Use, rows: WeighedRows) -> Fraction | None:
     if use.measure in _ROWS_OF_ALL:
         return max(Fraction(1), rows.dearest)
     if use.measure in _MEANS or (loss is not None and loss.kind in ("squared", "absolute", "quantile")):
-        if _is_share_of_variance(use):
+        if _is_share_of_variance(use) or rows.widest is None:
             return None
         most = rows.widest**2 if loss is not None and loss.kind == "squared" else rows.widest
         return most / rows.weight if use.measure in _MEANS else most
@@ -206,7 +208,7 @@ def _most_of_a_row(use: Use, rows: WeighedRows) -> Fraction | None:
 def weights_are_added_up(spec: Spec) -> bool:
     """Are weights read by sums over all rows alone, so that even a tiny weight may lose its digits?"""
     goals = [use for goal in spec.goals for _, use in goal.expression.parts if reads_weights(use)]
-    known = WeighedRows(Fraction(1))
+    known = WeighedRows(Fraction(1), widest=None if spec.linear is not None else Fraction(0))
     return not _reads(spec.requirements, reads_weights) and all(_most_of_a_row(use, known) is not None for use in goals)
 
 
