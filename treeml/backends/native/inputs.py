@@ -133,7 +133,7 @@ def numeric_solver(
             problem,
             targets=centred(loss.targets),
             weight=loss.weight * objective.factor,
-            beside=objective.beside or 0.0,
+            beside=objective.beside,
             sides=_sides(loss),
             count=count,
             columns=columns,
