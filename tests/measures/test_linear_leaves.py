@@ -244,3 +244,14 @@ def test_lines_through_all_rows_are_the_best(factor: str, backend: str) -> None:
     assert result.status is tml.Status.OPTIMAL
     weight = {"": 1, "1000 * ": 1000, "0.001 * ": 0.001}[factor]
     assert 1e-9 * weight < result.tolerance < 1e-7 * weight
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_what_an_outlier_hides_is_no_rounding(backend: str) -> None:
+    """Alone in its leaf, the outlier adds nothing: the squares of the others are more than what rounding leaves there."""
+    table = {"a": [0, 0, 0, 0, 1], "u": [1.0, 2.0, 3.0, 4.0, 1.0], "y": [1.0, 7.0, 2.0, 8.0, 1e9]}
+    text = "predict y column a : number leaves linear(u) minimize squared_loss require depth <= 1 features a"
+    result = tml.parse(text).solve(table, backend=backend)
+    assert 10 < result.objective < 40 < result.tolerance * result.objective
+    assert result.status is tml.Status.FEASIBLE
+    assert result.bound is None or result.bound == 0

@@ -173,10 +173,18 @@ def _rounding(goal: Sum) -> Fraction:
     return sum((abs(factor) * term.rounding for factor, term in parts), Fraction(0))
 
 
-def _is_least(problem: Problem, goal: Sum, value: Fraction) -> bool:
-    """Can floating point not tell the value from the least one that is possible?"""
+def _above_least(problem: Problem, goal: Sum, value: Fraction, routed: Routed) -> Fraction | None:
+    """How far the value may be above the least one that is possible, if floating point cannot tell the two apart.
+
+    What counts is the rounding in the leaves of this tree: all rows together may be so far apart that rounding of them
+    is larger than what tells trees apart.
+    """
     least = goal.lower_bound(problem)
-    return least is not None and value - least <= _rounding(goal)
+    if least is None:
+        return None
+    parts = ((factor, term) for factor, term in goal.parts if isinstance(term, Custom))
+    rounding = sum((abs(factor) * term.rounding_in(routed) for factor, term in parts), Fraction(0))
+    return value - least + rounding if value - least <= rounding else None
 
 
 def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
@@ -187,23 +195,34 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     """
     if answer.status is not Status.OPTIMAL or not answer.tolerance or not answer.objective:
         return answer
-    loose = [
-        value
-        for goal, value in zip(problem.goals, answer.objective, strict=True)
-        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and not _is_least(problem, goal.sum, value)
-    ]
+    routed = None if answer.tree is None else Routed(problem, answer.tree)
+    loose, tolerance = [], Fraction(0)
+    for goal, value in zip(problem.goals, answer.objective, strict=True):
+        if not goal.sum.is_real or is_sharp(answer.tolerance, value):
+            tolerance = answer.tolerance
+            continue
+        above = None if routed is None else _above_least(problem, goal.sum, value, routed)
+        if above is None:
+            loose.append(value)
+        else:
+            tolerance = max(tolerance, min(above, answer.tolerance))
     if not loose:
-        return answer
+        if tolerance == answer.tolerance:
+            return answer
+        return replace(answer, tolerance=tolerance, bound=None if answer.bound is None else answer.objective[-1])
     note = (
         f"no tree is better by more than {float(answer.tolerance):.3g}, which is too large relative to "
         f"{float(loose[0]):.6g} to call this tree optimal"
     )
-    bound = None if answer.bound is None else answer.bound - answer.tolerance
+    bound = None
+    if answer.bound is not None and len(problem.goals) == 1:
+        bound, least = answer.bound - answer.tolerance, problem.goals[0].sum.lower_bound(problem)
+        bound = bound if least is None else max(bound, least)
     return replace(
         answer,
         status=Status.FEASIBLE,
         stop=Stop.FINISHED,
-        bound=bound if len(problem.goals) == 1 else None,
+        bound=bound,
         notes=(*answer.notes, note),
     )
 
