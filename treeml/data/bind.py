@@ -209,9 +209,12 @@ def _floats(column: Column) -> NDArray[np.float64]:
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:
     values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
-    target = (dataset.targets[:, 0] * float(dataset.target_scale)).astype(np.float64)
+    numbers = dataset.targets[:, 0]
+    middle = (int(numbers.min()) + int(numbers.max())) // 2 if len(numbers) else 0
+    target = (numbers - middle).astype(np.float64) * float(dataset.target_scale)
+    offset = float(middle * dataset.target_scale)
     weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
-    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple)
+    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple, offset)
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:

@@ -159,8 +159,8 @@ class WeighedRows:
 
     weight: Fraction
     dearest: Fraction = Fraction(1)  # the largest cost of a mistake
-    # The range of the numbers to predict, added up over the outputs. None: what leaves predict may lie outside of it, as
-    # linear models do, and then a row of little weight can cost more than all others together.
+    # The range of the numbers to predict, added up over the outputs. None: what leaves predict may lie outside of it,
+    # as linear models do, and then a row of little weight can cost more than all others together.
     widest: Fraction | None = Fraction(0)
 
 
