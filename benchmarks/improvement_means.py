@@ -2,11 +2,12 @@
 
 python -m benchmarks.improvement_means --data-dir DIR [--fold 0] [--within 30] [-o FILE [--resume]]
 
-The paper ran 37 data sets, each fold for 12 hours. This is a short version: the sets of the folder, seconds instead of
-hours. Its rows are the starting trees, the SAT solver inside with the limits d60, d300 and d800, DT-SLIM* (`complete`:
-without the encoding by pairs of rows and levels, d300), and the native search. Folds are run one after the other over
-all sets, so that an interrupted run has whole folds; with -o every run becomes a line of a file, and --resume skips the
-runs in the file.
+The paper ran 37 data sets, each fold for 12 hours. This is a short version: the sets of the folder, with the starting
+trees that are there, and seconds instead of hours. Its rows are the starting trees, the SAT solver inside with the
+limits d60, d300 and d800, DT-SLIM* (`complete`: without the encoding by pairs of rows and levels, d300), and the native
+search. Folds are run one after the other over all sets, so that an interrupted run has whole folds; with -o every run
+becomes a line of a file, and --resume skips the runs in the file. benchmarks.improvement_folds makes such a folder for
+other sets, with the trees of Weka.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def main(
     for fold in folds:
         for folder in sorted(path for path in data_dir.iterdir() if path.is_dir()):
             for start in ("weka", "iti"):
+                if not (folder / f"fold{fold}-{start}.txt").is_file():
+                    continue
                 for variant, (backend, limits) in VARIANTS.items():
                     if (start, folder.name, fold, variant) in done:
                         continue

@@ -92,7 +92,7 @@ def by_gosdt(task, tests, numbers, target):
         table = binarizer.set_output(transform="pandas").fit_transform(frame, target.astype(int)).astype(bool)
     else:
         table = pandas.DataFrame(tests.astype(bool), columns=[f"b{place}" for place in range(tests.shape[1])])
-    model = gosdt.GOSDTClassifier(regularization=0.01, depth_budget=4, time_limit=60)
+    model = gosdt.GOSDTClassifier(regularization=0.01, depth_budget=3, time_limit=60)
     model.fit(table, target.astype(int))
     found = model.predict(table).astype(int).tolist()
     return {"predicted": found, "size": str(model.trees_[0]).count("prediction"), "columns": table.astype(int).to_csv()}

@@ -105,7 +105,7 @@ def by_gosdt(path: Path, price: float, depth: int, within: float) -> dict[str, A
     from gosdt import GOSDTClassifier
 
     frame = pd.read_csv(path)
-    limits = {"depth_budget": depth + 1} if depth else {}  # it counts the leaf as a level
+    limits = {"depth_budget": depth} if depth else {}
     model = GOSDTClassifier(
         regularization=price, allow_small_reg=True, time_limit=int(within), verbose=False, worker_limit=1, **limits
     )

@@ -242,3 +242,16 @@ def test_rows_are_counted_exactly_however_many_they_stand_for() -> None:
     many = few + 2**55
     for count in (few, many):
         assert cart._reached(answers, count).tolist() == [int(count[each].sum()) for each in answers]
+
+
+@pytest.mark.parametrize("goal", ["f1(1)", "jaccard(1)", "precision(1)", "mcc(1)", "gmean", "f1(1) - 0.001 * leaves"])
+def test_quotients_and_roots_guide_the_growth(goal: str) -> None:
+    random = np.random.default_rng(3)
+    X = random.normal(size=(120, 4)).round(2)
+    y = ((X[:, 0] + X[:, 1] > 0.8) ^ (random.random(120) < 0.1)).astype(int)
+    text = f"maximize {goal} require depth <= {{}} solve with {{}}"
+    alone, greedy, best = [
+        tml.parse(text.format(depth, name)).solve(X, y).objective
+        for depth, name in ((0, "oracle"), (2, "cart"), (2, "native"))
+    ]
+    assert alone + 0.5 * (best - alone) < greedy <= best + 1e-12

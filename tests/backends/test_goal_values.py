@@ -11,6 +11,7 @@ import pytest
 import treeml as tml
 from treeml.backends.contract import Status
 from treeml.lang.diagnostic import SpecError
+from treeml.solving.failure import of_failure
 
 
 def frame(seed: int) -> pl.DataFrame:
@@ -74,6 +75,25 @@ def test_enough_is_enough(seed: int) -> None:
         else:
             assert found.objective == best.objective
         assert found.bound is None or found.bound <= best.objective
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_tree_whose_bound_it_meets_is_optimal_also_if_it_is_enough(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    data = pl.DataFrame({f"x{place}": chance.normal(size=80).round(1) for place in range(4)})
+    data = data.with_columns(label=pl.Series(chance.integers(0, 2, 80)))
+    found = tml.parse("predict label minimize errors require depth <= 2 solve with native(enough = 30)").solve(data)
+    assert (found.bound == found.objective) == (found.status is Status.OPTIMAL)
+    assert any("enough" in note for note in found.notes) == (found.status is Status.FEASIBLE)
+
+
+def test_the_help_where_no_tree_is_better_is_to_raise_the_limit() -> None:
+    found = tml.parse("predict label minimize errors require depth <= 1 solve with native(upper = 1)").solve(
+        frame(0).drop("amount")
+    )
+    assert [failure.helps for failure in of_failure(found)] == [
+        ("raise `upper`, or leave it out: trees that are not better than it are not looked for",)
+    ]
 
 
 @pytest.mark.parametrize(

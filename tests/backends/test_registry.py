@@ -38,6 +38,12 @@ def test_listing_and_loading_import_no_solver() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_options_of_native_are_made_once() -> None:
+    """Every solve looks at each of its options, and the table has some sixty."""
+    options = registry.get("native").options
+    assert options["pairs"] is options["pairs"]
+
+
 def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(RefusedError) as refused:
         registry.get("orcale")

@@ -183,6 +183,9 @@ def test_commands(tmp_path: Path) -> None:
     assert json.loads(kept.read_text())["certificate"]["checked"]["verdict"] == "verified"
     for extra in ([], ["--reference"]):
         assert run.invoke(command, ["check-certificate", str(DATA), str(proof), *extra]).exit_code == 0
+    swapped = run.invoke(command, ["check-certificate", str(proof), str(DATA)])
+    assert swapped.exit_code == 2
+    assert f"the data come first: treeml check-certificate {DATA} {proof}" in swapped.output
     text = gzip.decompress(proof.read_bytes())
     (tmp_path / "false.cert").write_bytes(text.replace(b"\ndepth 2\n", b"\ndepth 3\n"))
     assert run.invoke(command, ["check-certificate", str(DATA), str(tmp_path / "false.cert")]).exit_code == 5

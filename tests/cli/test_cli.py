@@ -35,6 +35,16 @@ def spec(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    ("word", "meant"), [("frontier", "sweep"), ("sovle", "solve"), ("fit", "solve"), ("my.tml", "solve my.tml")]
+)
+def test_an_unknown_command_is_answered_by_the_one_that_was_meant(word: str, meant: str) -> None:
+    result = run(word)
+    assert result.exit_code == 2
+    assert f"No such command '{word}'. Did you mean `treeml {meant}`?" in result.output
+    assert "Did you mean" not in run("zebra").output
+
+
 def test_solve_prints_the_tree_and_what_was_verified(spec: Path) -> None:
     result = run("solve", str(spec), "--with", "oracle")
     assert result.exit_code == 0

@@ -77,6 +77,22 @@ def test_one_class_is_allowed_and_noted() -> None:
     assert any("every row is of class `x`" in note for note in dataset.notes)
 
 
+@pytest.mark.parametrize(("rows", "noted"), [(24, ["code", "flag"]), (12, [])])
+def test_the_target_under_another_name_is_noted(rows: int, noted: list[str]) -> None:
+    truth = [number % 3 == 0 for number in range(rows)]
+    columns = {
+        "code": ["B" if each else "A" for each in truth],
+        "near": ["B" if each and number else "A" for number, each in enumerate(truth)],
+        "many": [f"{each}{number % 2}" for number, each in enumerate(truth)],
+        "flag": truth,
+        "y": ["ill" if each else "well" for each in truth],
+    }
+    notes = bind(Spec(target="y", goals=(ERRORS,)), load(columns)).notes
+    assert [note for note in notes if "tells the class" in note] == [
+        f"`{name}` alone tells the class of every row: leave it out if it follows from the target" for name in noted
+    ]
+
+
 def test_numbers_are_classes_or_numbers_as_the_measures_want() -> None:
     table = load({"a": [1, 2, 3], "y": [10, 20, 30]})
     assert bind(Spec(target="y", goals=(ERRORS,)), table).classes == (10, 20, 30)

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import treeml as tml
+from treeml.data.dates import calendar_cut
 from treeml.data.read import load
 from treeml.export import export
 from treeml.lang.diagnostic import SpecError
@@ -185,3 +186,31 @@ def test_a_wrong_file_is_refused() -> None:
     value["root"]["test"]["values"] = [19000]
     with pytest.raises(SpecError, match="compares a column of dates"):
         Tree.from_json(value)
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "cut"),
+    [
+        ("2023-11-20", "2023-12-08", "2023-11-30"),
+        ("2021-03-20", "2024-02-08", "2022-12-31"),
+        ("2023-11-20", "2023-11-28", "2023-11-24"),
+        ("2023-11-20", "2023-11-21", "2023-11-20"),
+        ("9999-12-20", "9999-12-31", "9999-12-25"),
+        ("2023-11-20 08:00", "2023-11-20 09:00", "2023-11-20 08:30:00"),
+        ("2023-11-20 23:10", "2023-11-21 01:40", "2023-11-21 00:00:00"),
+        ("2023-11-20 08:00:00.000001", "2023-11-20 08:00:00.000003", "2023-11-20 08:00:00.000002"),
+    ],
+)
+def test_cuts_are_round_where_a_round_one_is_near_the_middle(first: str, last: str, cut: str) -> None:
+    found = tml.parse(TEXT).solve({"opened": [first, last], "late": ["no", "yes"]}).tree.root.test.values[0]
+    assert str(found) == cut
+
+
+@pytest.mark.parametrize("kind", ["date", "time"])
+@pytest.mark.parametrize("gap", [1, 2, 7, 1000, 10**6, 10**11])
+def test_round_cuts_separate_their_neighbors(kind: str, gap: int) -> None:
+    chance = np.random.default_rng(gap)
+    for first in chance.integers(-20_000, 40_000, 50).tolist():
+        low = first if kind == "date" else first * 86_400_000_000 + int(chance.integers(0, 86_400_000_000))
+        high = low + int(chance.integers(1, min(gap, 20_000 if kind == "date" else gap) + 1))
+        assert low <= calendar_cut(float(low), float(high), kind) < high

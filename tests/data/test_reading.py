@@ -86,6 +86,14 @@ def test_declared_types(tmp_path: Path) -> None:
     assert columns["rank"].levels == ("room 9", "room 10")
 
 
+def test_blank_lines_between_rows_are_no_rows_unless_a_value_holds_them(tmp_path: Path) -> None:
+    rows = '\ufeffa;"the ""b""";y\r\n1,5;"x\n\ny";p\r\n\r\n\r\n2,5;z;q\r\n\r\n3,5;"z";q\r\n\r\n'
+    table = csv(tmp_path, rows)
+    assert table.rows == 3
+    assert table.columns['the "b"'].levels == ("x\n\ny", "z")
+    assert list(table.columns["a"].values) == [1.5, 2.5, 3.5]
+
+
 def test_the_declared_column_may_have_blanks_around_its_name(tmp_path: Path) -> None:
     table = csv(tmp_path, " zip , truth\n007,True\n008,?\n", {"zip": ColumnSpec("category")})
     assert plain(table.columns["zip"]) == ["007", "008"]

@@ -15,6 +15,7 @@ from treeml.lang.words import TYPES, UNITS, VERBS
     ("word", "meant"),
     [
         ("leafs", "leaves"),
+        ("policy_value", "gain"),
         ("dept", "depth"),
         ("Depth", "depth"),
         ("error-rate", "error_rate"),

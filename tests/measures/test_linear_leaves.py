@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -244,3 +245,41 @@ def test_lines_through_all_rows_are_the_best(factor: str, backend: str) -> None:
     assert result.status is tml.Status.OPTIMAL
     weight = {"": 1, "1000 * ": 1000, "0.001 * ": 0.001}[factor]
     assert 1e-9 * weight < result.tolerance < 1e-7 * weight
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+def test_what_an_outlier_hides_is_no_rounding(backend: str) -> None:
+    """Alone in its leaf, the outlier adds nothing: the squares of the others are more than rounding leaves there."""
+    table = {"a": [0, 0, 0, 0, 1], "u": [1.0, 2.0, 3.0, 4.0, 1.0], "y": [1.0, 7.0, 2.0, 8.0, 1e9]}
+    text = "predict y column a : number leaves linear(u) minimize squared_loss require depth <= 1 features a"
+    result = tml.parse(text).solve(table, backend=backend)
+    assert 10 < result.objective < 40 < result.tolerance * result.objective
+    assert result.status is tml.Status.FEASIBLE
+    assert result.bound is None or result.bound == 0
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+@pytest.mark.parametrize("leaves", ["linear(u)", "linear(u, ridge = 0.5)", "simple_linear(u, v)"])
+def test_numbers_far_from_0_keep_the_digits_in_which_they_differ(leaves: str, backend: str) -> None:
+    """Dates in milliseconds, say: the loss is that of the same numbers counted from another day."""
+    random = np.random.default_rng(7)
+    u, v, y = (random.integers(0, most, 24).astype(float) for most in (9, 9, 6))
+    near = {"u": u, "v": v / 8, "y": y}
+    far = {"u": near["u"] + 2.0**50, "v": near["v"] + 2.0**45, "y": near["y"] + 1e15}
+    text = f"predict y leaves {leaves} minimize squared_loss require depth <= 1 require support >= 5 rows features a"
+    tests = {"a": np.arange(24) % 6}
+    here, there = (tml.parse(text).solve({**tests, **numbers}, backend=backend) for numbers in (near, far))
+    assert there.objective == pytest.approx(here.objective, rel=1e-10)
+    assert there.is_optimal
+    for one, other in zip(here.tree.leaves, there.tree.leaves, strict=True):
+        assert dict(other.slopes) == pytest.approx(dict(one.slopes))
+
+
+def test_targets_of_many_digits_keep_them_in_linear_models() -> None:
+    """In units of their last digit the targets are beyond 2^53, so that floats of them lose digits."""
+    table = {"u": [1.0, 2.0, 4.0, 7.0, 3.0], "y": [1e6 + part * 1e-10 for part in (8641, 2603, 8137, 993, 5001)]}
+    result = tml.parse("predict y leaves linear(u) minimize squared_loss require depth <= 0 features u").solve(table)
+    exact = np.array([float(Fraction(repr(y)) - 1_000_000) for y in table["y"]])
+    left = np.column_stack([np.ones(5), table["u"]])
+    rest = exact - left @ np.linalg.lstsq(left, exact, rcond=None)[0]
+    assert result.objective == pytest.approx(float(rest @ rest), rel=1e-9, abs=0)

@@ -68,10 +68,18 @@ def test_the_loss_of_predictions_counts_even_if_leaves_minimize_another_one() ->
 def test_unseen_rows_are_measured_with_what_the_leaves_learned() -> None:
     model = tml.Model().predict("y").features("a", "b").minimize(tml.squared_loss).require(tml.depth <= 2)
     model.report("measures", tml.rmse, tml.mse).validate("holdout", 0.3, seed=1)
-    (part,) = model.solve(NUMBERS).validation.parts
+    validation = model.solve(NUMBERS).validation
+    (part,) = validation.parts
     assert part.test["rmse"] == pytest.approx(sqrt(part.test["mean_squared_error"]))
     assert part.test["mse"] == pytest.approx(part.test["mean_squared_error"])
     assert part.test["rmse"] != pytest.approx(part.train["rmse"])
+    assert "mse" in validation.text()
+    assert "mean_squared_error" not in validation.text()
+
+
+def test_the_squared_error_is_shown_without_being_reported() -> None:
+    model = tml.Model().predict("y").features("a", "b").minimize(tml.mse).require(tml.depth <= 2)
+    assert "mean_squared_error" in model.validate("holdout", 0.3, seed=1).solve(NUMBERS).validation.text()
 
 
 TEXT = 'predict {}\nfeatures a\n{}\nrequire depth <= 1\nreport measures, {}\nvalidate on "test.csv"\n'
@@ -120,6 +128,17 @@ def test_other_rows_may_lack_classes_that_the_spec_names(tmp_path: Path) -> None
 def test_an_undefined_value_is_left_out() -> None:
     alone = CLASSES.with_columns(y=pl.lit("p"))
     assert 'auc("p")' not in classified().solve(alone).measures
+
+
+def test_measures_that_a_report_names_are_printed_with_or_without_the_others() -> None:
+    text = 'predict y\nfeatures a\nmaximize accuracy\nrequire depth <= {}\nreport tree, kappa, precision("z")'
+    printed = str(tml.parse(text.format(0)).solve(CLASSES))
+    assert printed.endswith('kappa           0\nprecision("z")  undefined')
+    assert "error_rate" not in printed
+    full = str(tml.parse(text.format(0) + ", measures").solve(CLASSES))
+    assert "error_rate" in full
+    assert full.count("kappa") == 1
+    assert full.endswith("undefined")
 
 
 @pytest.mark.parametrize("goal", ['maximize auc("p")', "minimize rmse", "maximize kappa"])

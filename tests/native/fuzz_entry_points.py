@@ -165,7 +165,8 @@ def goal(random: Random, native: Any, handle: int, rows: int, classes: int, weig
         values, target = random.integers(-5, 5, (rows, width)).astype(float), random.integers(-9, 9, rows).astype(float)
         own = np.ones(rows) if weight is None else np.abs(weight.astype(float))
         ridge, is_simple = float(random.choice((0.0, 0.5, -1.0))), random.choice((0, 1))
-        native.treeml_lines(handle, values, width, target, own, ridge, is_simple)
+        spread = None if chance(random, 2) else random.integers(-1, 4, width).astype(float)
+        native.treeml_lines(handle, values, spread, width, target, own, ridge, is_simple)
     else:
 
         def costs(_state: Any, sets: int, starts: Any, members: Any, found: Any) -> int:

@@ -52,21 +52,7 @@ class Limited(World):
         depth = self.depth if depth is None else depth
         found = [(cost + self.price, sums, 1, ("leaf", label)) for cost, sums, label in self.labels(rows)]
         leaves = {each[3] for each in found}
-        seen = set()
-        for test in range(self.tests) if depth else ():
-            yes = tuple(row for row in rows if self.bits[test, row])
-            no = tuple(row for row in rows if not self.bits[test, row])
-            if not yes or not no:
-                continue
-            column, group = int(self.column[test]), int(self.group[test])
-            if group >= 0 and (group, frozenset({yes, no})) in seen:
-                continue
-            below = [self.labelled(side, depth - 1, paid | {column}) for side in (yes, no)]
-            if all(below):
-                seen.add((group, frozenset({yes, no})))
-            cost = 0
-            if self.column_cost is not None and column not in paid:
-                cost = int(self.column_cost[column] * self.count[list(rows)].sum())
+        for test, cost, below in self.splits(rows, depth, paid, self.labelled):
             for one, other in product(*below):
                 if one[3] != other[3] or one[3] not in leaves:  # two equal leaves are one leaf, if that is allowed
                     sums = tuple(a + b for a, b in zip(one[1], other[1], strict=True))

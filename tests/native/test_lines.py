@@ -34,7 +34,8 @@ def columns_of(kind: str, seed: int, is_simple: bool = False) -> LinearColumns:
 
 
 def lines_of(columns: LinearColumns) -> Lines:
-    return Lines(columns.values / columns.spread, columns.target, columns.weight, columns.ridge, columns.is_simple)
+    simple = columns.is_simple
+    return Lines(columns.values, columns.target, columns.weight, columns.ridge, simple, columns.spread)
 
 
 @pytest.mark.parametrize("is_simple", [False, True])

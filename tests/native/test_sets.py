@@ -94,12 +94,8 @@ class World:
         scale = 2**model.grain if self.kind == "squared" else model.above + model.below
         return loss * scale // 1, tuple(best_constant(self.kind, values, weight, level) for values in parts)
 
-    def trees(self, rows=None, depth=None, paid=frozenset()):
-        """(cost, leaves, tree) of every tree."""
-        rows = tuple(range(self.rows)) if rows is None else rows
-        depth = self.depth if depth is None else depth
-        leaf = self.leaf(rows)
-        found = [] if leaf is None else [(leaf[0] + self.price, 1, ("leaf", leaf[1]))]
+    def splits(self, rows, depth, paid, trees_of):
+        """(test, what testing costs, trees of both sides) of every split; one per group of cuts that divide alike."""
         seen = set()
         for test in range(self.tests) if depth else ():
             yes = tuple(row for row in rows if self.bits[test, row])
@@ -109,12 +105,21 @@ class World:
             column, group = int(self.column[test]), int(self.group[test])
             if group >= 0 and (group, frozenset({yes, no})) in seen:
                 continue
-            below = [self.trees(side, depth - 1, paid | {column}) for side in (yes, no)]
+            below = [trees_of(side, depth - 1, paid | {column}) for side in (yes, no)]
             if all(below):
                 seen.add((group, frozenset({yes, no})))
             cost = 0
             if self.column_cost is not None and column not in paid:
                 cost = int(self.column_cost[column] * self.count[list(rows)].sum())
+            yield test, cost, below
+
+    def trees(self, rows=None, depth=None, paid=frozenset()):
+        """(cost, leaves, tree) of every tree."""
+        rows = tuple(range(self.rows)) if rows is None else rows
+        depth = self.depth if depth is None else depth
+        leaf = self.leaf(rows)
+        found = [] if leaf is None else [(leaf[0] + self.price, 1, ("leaf", leaf[1]))]
+        for test, cost, below in self.splits(rows, depth, paid, self.trees):
             for left, right in product(*below):
                 alike = left[2][0] == right[2][0] == "leaf" and left[2] == right[2] and self.kind != "custom"
                 if not (alike and self.is_one_leaf(leaf, left[2])):

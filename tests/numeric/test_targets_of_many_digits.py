@@ -69,6 +69,21 @@ def test_weights_that_leave_no_room_for_targets_are_refused() -> None:
     assert can_take(problem.asking((Goal(single(heavy)),), ())) == "the sums of its absolute loss do not fit in 64 bits"
 
 
+@pytest.mark.parametrize("kind", ["absolute", "quantile"])
+def test_targets_that_fit_as_they_are_are_not_rounded(kind: str) -> None:
+    """Few targets and heavy weights: rounded, the targets would all be the same."""
+    columns = [("ordered", [0, 1, 2, 3, 4, 5])]
+    targets = np.array([[0], [0], [1], [1], [2], [1]], dtype=np.int64)
+    weight = MOST // (5 * 6) // (2 if kind == "quantile" else 1) - np.arange(6)
+    goal = Goal(single(Loss(kind, targets, weight, Fraction(1), Fraction(1, 2))))
+    problem = from_columns(columns, 0, (goal,), (bound(Leaves(), "<=", 3, "leaves"),))
+    assert objective_of(problem).beside is None
+    found = NativeBackend().solve(problem, NUMERIC)
+    assert found.status is Status.OPTIMAL
+    assert found.tolerance == 0
+    assert found.objective == OracleBackend().solve(problem).objective
+
+
 def test_equal_targets_beside_a_large_price_are_a_leaf() -> None:
     """As in a part of the rows: the price has digits that fit beside the other rows, and not beside these."""
     columns = [("ordered", [0, 1, 2, 3])]

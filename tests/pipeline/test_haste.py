@@ -71,6 +71,27 @@ def test_requirements_that_fail_on_all_rows_lead_to_the_whole_search() -> None:
     assert not any("a sample of" in note for note in result.notes)
 
 
+@pytest.mark.usefixtures("small_samples")
+def test_a_late_run_without_a_tree_ends_before_all_rows_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(haste, "LATE", -3600.0)  # as if a plan on all rows took an hour
+    planned: list[int] = []
+
+    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
+        planned.append(problems.dataset.rows)
+        return choice.plan(problems, request)
+
+    monkeypatch.setattr(haste, "plan", watched)
+    monkeypatch.setattr(pipeline, "plan", watched)
+    values, target = rows(4000)
+    text = "minimize leaves then minimize errors require accuracy >= 0.94 require depth <= 1"
+    result = tml.parse(text).solve(values, target, within=600)
+    assert result.status is Status.UNKNOWN
+    assert result.stop is Stop.TIME
+    assert result.tree is None
+    assert max(planned) < 4000
+    assert any("no tree of a sample met the requirements" in note for note in result.notes)
+
+
 def test_without_a_limit_all_rows_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LARGE", 1000)
     monkeypatch.setattr(haste, "SHARE", -1.0)
@@ -149,6 +170,17 @@ def test_wide_tables_are_large_too() -> None:
     for values, is_large in ((few, False), (many, True)):
         values[0] = 1.0
         dataset, request = pipeline.prepare(spec, values, np.arange(5000) % 2, RunOptions(within=60.0))
+        assert haste.may_sample(dataset, request) is is_large
+
+
+def test_texts_of_many_levels_make_a_table_large() -> None:
+    """Every level is a test, so a text of 200 levels is as wide as 50 numbers."""
+    random = np.random.default_rng(1)
+    spec = "predict y minimize errors require depth <= 2"
+    for levels, is_large in ((4, False), (200, True)):
+        text = [f"level {code}" for code in random.integers(0, levels, 40_000)]
+        frame = {"x0": random.normal(size=40_000), "x1": text, "y": random.integers(0, 2, 40_000)}
+        dataset, request = pipeline.prepare(spec, frame, options=RunOptions(within=60.0))
         assert haste.may_sample(dataset, request) is is_large
 
 

@@ -142,3 +142,32 @@ def test_a_share_of_rounded_weights_in_every_leaf_has_a_tree() -> None:
     text = HEAD.format(target='y is "yes"') + "minimize errors require depth <= 2 require purity >= 60%"
     result = tml.parse(text).solve(weighed(400, 4, "uniform"), within=2.0)
     assert result.tree is not None
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "maximize -1 * error_rate",
+        "maximize 0.5 - 2 * error_rate",
+        "maximize 2 * accuracy - 1",
+        "minimize 1 - accuracy",
+    ],
+)
+def test_a_bound_on_shares_allows_the_tree_that_was_found(goal: str) -> None:
+    text = HEAD.format(target='y is "yes"') + goal + " require depth <= 4"
+    result = tml.parse(text).solve(weighed(600, 3), within=0.01, backend="native")
+    sign = -1 if goal.startswith("maximize") else 1
+    assert result.objective is not None
+    if result.bound is not None:
+        assert sign * result.bound <= sign * result.objective + result.tolerance
+
+
+def test_linear_leaves_keep_the_digits_of_every_weight() -> None:
+    """The line follows the heavy rows, and a light row is so far from it that it costs more than all others."""
+    light = 1.4142135623730951e-15
+    columns = {"x": [0.0, 1.0, 0.5, 0.25, 1e6, 2e6], "t": [0.0, 1.0, 0.5, 0.25, 0.0, 1.0]}
+    rows = pl.DataFrame({**columns, "w": [1 / 3, 1 / 3, 1.0, 1 / 7, light, light]})
+    text = "predict t features x weight by w minimize squared_loss require depth <= 0 "
+    with pytest.raises(tml.DataError, match="more digits than 64 bits hold"):
+        tml.parse(text + "leaves linear(x)").solve(rows)
+    assert tml.parse(text).solve(rows).is_optimal

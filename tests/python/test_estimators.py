@@ -142,8 +142,10 @@ def test_balanced_weights_are_exact(people: tuple[pd.DataFrame, pd.Series]) -> N
     predicted = fitted.predict(X)
     recalls = [Fraction(int(np.sum((predicted == c) & (y == c))), int(np.sum(y == c))) for c in fitted.classes_]
     assert fitted.objective_ == float(1 - sum(recalls) / 2)
-    given = OptimalTreeClassifier(max_depth=1, class_weight={"high": 3, "other": 5}).fit(X, y)
+    given = OptimalTreeClassifier(max_depth=1, class_weight={"high": 3, "low": 1, "other": 5}).fit(X, y)
     assert 'weight class "high" = 3' in str(given.model_)
+    with pytest.raises(ValueError, match="names 'hihg', and y has no such class; its classes are high, low"):
+        OptimalTreeClassifier(max_depth=1, class_weight={"hihg": 3}).fit(X, y)
 
 
 def test_no_leaf_weighs_less_than_its_share(people: tuple[pd.DataFrame, pd.Series]) -> None:
@@ -368,6 +370,14 @@ def test_wrong_arguments_are_refused_in_fit(estimator: Any, message: str) -> Non
     X = np.arange(8.0).reshape(4, 2)
     with pytest.raises(ValueError, match=message):
         estimator.fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("loss", ["squared", "absolute"])
+def test_losses_have_the_names_of_scikit_learn_too(loss: str) -> None:
+    X, y = np.arange(8.0).reshape(4, 2), [0.1234567890123456, 1, 4, 9]
+    ours, theirs = (OptimalTreeRegressor(loss=name, max_depth=1).fit(X, y) for name in (loss, f"{loss}_error"))
+    assert str(ours.model_) == str(theirs.model_)
+    assert ours.objective_ == theirs.objective_
 
 
 def test_losses_have_their_constants() -> None:

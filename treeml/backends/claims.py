@@ -128,6 +128,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "requirements only exclude trees, so what holds without some of them holds with them",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],
         ),
+        "parts of the goal": _resting(
+            "without some requirements and some parts of the goal, which count as the least that they can be, no tree "
+            "is below this",
+            bound=[BOUND],
+        ),
         "handed over": _resting(
             "another back-end went on from the tree and the bound, and proved it",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],

@@ -49,8 +49,9 @@ def run(
         raise BackendError(_unverified(plan.backend, "B520", str(unfounded))) from unfounded
     except Exception as error:
         raise BackendError(_failed(plan.backend, error)) from error
-    answer = without_equal_sides(plan.problem, checked(plan, _with_rounding(plan.problem, answer), start))
-    answer = no_more_than_shown(plan.problem, answer)
+    answer = checked(plan, _with_rounding(plan.problem, answer), start)
+    answer = without_equal_sides(plan.problem, answer, joins_leaves=plan.backend.can.proves)
+    answer = no_less_than_known(plan.problem, no_more_than_shown(plan.problem, answer))
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:
@@ -173,10 +174,18 @@ def _rounding(goal: Sum) -> Fraction:
     return sum((abs(factor) * term.rounding for factor, term in parts), Fraction(0))
 
 
-def _is_least(problem: Problem, goal: Sum, value: Fraction) -> bool:
-    """Can floating point not tell the value from the least one that is possible?"""
+def _above_least(problem: Problem, goal: Sum, value: Fraction, routed: Routed) -> Fraction | None:
+    """How far the value may be above the least one that is possible, if floating point cannot tell the two apart.
+
+    What counts is the rounding in the leaves of this tree: all rows together may be so far apart that rounding of them
+    is larger than what tells trees apart.
+    """
     least = goal.lower_bound(problem)
-    return least is not None and value - least <= _rounding(goal)
+    if least is None:
+        return None
+    parts = ((factor, term) for factor, term in goal.parts if isinstance(term, Custom))
+    rounding = sum((abs(factor) * term.rounding_in(routed) for factor, term in parts), Fraction(0))
+    return value - least + rounding if value - least <= rounding else None
 
 
 def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
@@ -187,25 +196,49 @@ def no_more_than_shown(problem: Problem, answer: Answer) -> Answer:
     """
     if answer.status is not Status.OPTIMAL or not answer.tolerance or not answer.objective:
         return answer
-    loose = [
-        value
-        for goal, value in zip(problem.goals, answer.objective, strict=True)
-        if goal.sum.is_real and not is_sharp(answer.tolerance, value) and not _is_least(problem, goal.sum, value)
-    ]
+    routed = None if answer.tree is None else Routed(problem, answer.tree)
+    loose, tolerance = [], Fraction(0)
+    for goal, value in zip(problem.goals, answer.objective, strict=True):
+        if not goal.sum.is_real or is_sharp(answer.tolerance, value):
+            tolerance = answer.tolerance
+            continue
+        above = None if routed is None else _above_least(problem, goal.sum, value, routed)
+        if above is None:
+            loose.append(value)
+        else:
+            tolerance = max(tolerance, min(above, answer.tolerance))
     if not loose:
-        return answer
+        if tolerance == answer.tolerance:
+            return answer
+        return replace(answer, tolerance=tolerance, bound=None if answer.bound is None else answer.objective[-1])
     note = (
         f"no tree is better by more than {float(answer.tolerance):.3g}, which is too large relative to "
         f"{float(loose[0]):.6g} to call this tree optimal"
     )
-    bound = None if answer.bound is None else answer.bound - answer.tolerance
+    bound = None
+    if answer.bound is not None and len(problem.goals) == 1:
+        bound, least = answer.bound - answer.tolerance, problem.goals[0].sum.lower_bound(problem)
+        bound = bound if least is None else max(bound, least)
     return replace(
         answer,
         status=Status.FEASIBLE,
         stop=Stop.FINISHED,
-        bound=bound if len(problem.goals) == 1 else None,
+        bound=bound,
         notes=(*answer.notes, note),
     )
+
+
+def no_less_than_known(problem: Problem, answer: Answer) -> Answer:
+    """The answer, whose bound on the first goal is at least what is known without a search.
+
+    A bound that is computed in floating point may lie a little below 0, where no loss can be.
+    """
+    if answer.bound is None or answer.status in (Status.OPTIMAL, Status.INFEASIBLE) or bounded_goal(answer) != 0:
+        return answer
+    least = problem.goals[0].sum.lower_bound(problem, row_by_row=True)
+    if least is None or least <= answer.bound or (answer.objective and answer.objective[0] < least):
+        return answer
+    return replace(answer, bound=least, evidence=(Evidence("row by row"),))
 
 
 def _malformed(tree: Node, problem: Problem) -> Fault | None:

@@ -27,11 +27,13 @@ def command(data: Path, certificate: Path, reference: bool, out: Printer) -> Non
     Exit codes: 0 verified, 5 rejected, 6 unsupported.
     """
     # imported here: start-up time
-    from treeml.solving.certificates.check import Verdict, check_clauses, check_file, is_clausal
+    from treeml.solving.certificates.check import Verdict, check_clauses, check_file, is_certificate, is_clausal
 
     for path in (data, certificate):
         if not path.is_file():
             raise click.FileError(str(path), "there is no such file")
+    if is_certificate(data) and not is_certificate(certificate):
+        raise click.UsageError(f"the data come first: treeml check-certificate {certificate} {data}")
     checked = check_clauses(data, certificate) if is_clausal(data) else check_file(data, certificate, reference)
     if out.as_json:
         say(json_text({"data": str(data), "certificate": str(certificate), **checked.to_json()}))

@@ -44,6 +44,22 @@ COMMANDS = {
 """Name of a command -> its module, which defines the function `command`."""
 
 
+OTHER_NAMES = {
+    "fit": "solve",
+    "run": "solve",
+    "train": "solve",
+    "init": "new",
+    "lint": "check",
+    "format": "fmt",
+    "draw": "show",
+    "export": "show",
+    "frontier": "sweep",
+    "cv": "tune",
+    "examples": "example",
+    "verify": "check-certificate",
+}
+
+
 class CommandGroup(click.Group):
     """A group that imports a command when it is needed."""
 
@@ -55,6 +71,19 @@ class CommandGroup(click.Group):
             return None
         found: click.Command = import_module(f"treeml.cli.{COMMANDS[cmd_name]}").command
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with a word about what was probably meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from treeml.lang.suggest import nearest  # imported here: start-up time
+
+            meant = f"solve {name}" if name.endswith(".tml") else OTHER_NAMES.get(name) or nearest(name, COMMANDS)
+            if meant is not None:
+                ctx.fail(f"No such command '{name}'. Did you mean `treeml {meant}`?")
+        return super().resolve_command(ctx, args)
 
 
 def _version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -40,6 +41,7 @@ _ROUNDED_EACH = 2**24  # weights that multiply distances of numbers are rounded 
 _ROUNDED_BESIDE_PRICES = 2**57  # and where every row may pay a price in the same units, to this sum divided by the rows
 _SMALLEST_BUMP = 2**26  # what is added to a weight is at most this part of all weights
 _KEPT = 10**9  # rounding must leave every weight and cost at least this many units
+FEW_ROWS = 20  # in fewer rows, a column and the target may agree by chance
 _TRUTHS = (("0", "1"), ("false", "true"), ("no", "yes"))
 
 
@@ -59,19 +61,12 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
     table, row_numbers = fill(spec, table, roles.needed, roles.without_gaps, notes, mistakes)
     target = table.columns.get(roles.target) if roles.target is not None else None
     as_classes = are_classes(spec, target, roles.tasks)
-    classes: tuple[Any, ...] = ()
-    actual = np.empty(0, dtype=np.int32)
     if target is not None:
         mistakes += spec_checks.wrong_task(spec, table, target, as_classes, roles.uses)
-        if as_classes:
-            classes, actual = numbered_as(known_classes, *classes_of(target))
-            if len(classes) == 1:
-                notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
-    mistakes += spec_checks.unsuitable_binarizations(spec, table, roles.features)
-    mistakes += spec_checks.unusable_weights(spec, table, roles.weight)
-    mistakes += spec_checks.unusable_clusters(roles.mentions, table)
-    mistakes += spec_checks.unusable_costs(roles.mentions, table)
-    mistakes += spec_checks.unusable_linear(spec, table, roles.linear)
+    classes, actual = _classes(target if as_classes else None, known_classes, notes)
+    if len(classes) > 1 and not known_classes and spec.observed is None:
+        notes += _tells_all(table, roles.features, classes, actual)
+    mistakes += _unusable_columns(spec, table, roles)
     if any(mistake.code in ("D416", "T301") for mistake in mistakes) or (target is None and roles.target is not None):
         raise DataError(_in_order(mistakes))  # without a target, what else is wrong cannot be known
     positive = _positive(spec, table, classes, roles.uses, notes, mistakes)
@@ -79,16 +74,7 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
     sound = roles.weight if roles.weight in table.columns and not mistakes else None
     weights = _weights(spec, table, sound, classes, actual, mistake_cost, notes, mistakes)
     row_costs = _row_costs(spec, table, classes, weights, notes, mistakes)
-    outputs: list[Column] = []
-    if not as_classes and not mistakes:
-        outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
-    mistakes += spec_checks.unusable_survival(spec, table, target)
-    if spec.observed is not None and target is not None and not mistakes:
-        seen = table.columns[spec.observed]
-        packed = hazards(spec_checks.numbers_of(target), spec_checks.is_observed(seen))
-        targets, target_scale, target_error = packed[:, None], Fraction(1), Fraction(0)
-    else:
-        targets, target_scale, target_error = _targets(spec, table, outputs, notes, mistakes)
+    targets, target_scale, target_error = _targets(spec, table, roles, target, as_classes, notes, mistakes)
     dataset = Dataset(
         spec=spec,
         table=table,
@@ -119,11 +105,35 @@ def bind(spec: Spec, table: Table, *, keep: bool = False, known_classes: tuple[A
         mistakes += spec_checks.unknown_classes_and_groups(dataset, roles.uses)
     if mistakes:
         raise DataError(_in_order(mistakes))
-    if spec.linear is not None:
-        dataset = replace(dataset, linear=_linear(spec.linear, roles.linear, dataset))
-        notes.append("the linear models of leaves are computed in floating point")
+    return _with_remarks(dataset, roles)
+
+
+def _with_remarks(dataset: Dataset, roles: Roles) -> Dataset:
+    """The dataset with what linear leaves need, and with remarks on all of it."""
+    notes, linear = dataset.notes, dataset.spec.linear
+    if linear is not None:
+        dataset = replace(dataset, linear=_linear(linear, roles.linear, dataset))
+        notes = (*notes, "the linear models of leaves are computed in floating point")
     more = spec_checks.remarks(dataset, roles.uses)
-    return replace(dataset, notes=(*notes, *more)) if more or spec.linear is not None else dataset
+    return replace(dataset, notes=(*notes, *more)) if more or linear is not None else dataset
+
+
+def _tells_all(table: Table, features: Sequence[str], classes: Sequence[Any], actual: NDArray[np.int32]) -> list[str]:
+    """A note for every feature that is the target under other names, which is rarely meant."""
+    found: list[str] = []
+    if table.rows < FEW_ROWS or isinstance(table.columns, BitColumns):
+        return found
+    for name in features:
+        column = table.columns[name]
+        if len(column.levels) != len(classes) or column.missing is not None:
+            continue
+        class_of: dict[int, int] = {}
+        first = zip(column.values[:FEW_ROWS].tolist(), actual[:FEW_ROWS].tolist(), strict=True)
+        if any(class_of.setdefault(code, number) != number for code, number in first):
+            continue
+        if len(np.unique(column.values.astype(np.int64) * len(classes) + actual)) == len(classes):
+            found.append(f"`{name}` alone tells the class of every row: leave it out if it follows from the target")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +201,28 @@ def _make_roles(spec: Spec, table: Table, mistakes: list[Diagnostic], notes: lis
     return Roles(list(named), list(asked), target, weight, clustered, linear, features, tasks, whole, list(needed))
 
 
+def _classes(
+    target: Column | None, known: tuple[Any, ...], notes: list[str]
+) -> tuple[tuple[Any, ...], NDArray[np.int32]]:
+    """The classes in this column, after those that are known, and the number of that of every row."""
+    if target is None:
+        return (), np.empty(0, dtype=np.int32)
+    classes, actual = numbered_as(known, *classes_of(target))
+    if len(classes) == 1:
+        notes.append(f"every row is of class `{label_text(classes[0])}`, so a single leaf makes no error")
+    return classes, actual
+
+
+def _unusable_columns(spec: Spec, table: Table, roles: Roles) -> list[Diagnostic]:
+    return [
+        *spec_checks.unsuitable_binarizations(spec, table, roles.features),
+        *spec_checks.unusable_weights(spec, table, roles.weight),
+        *spec_checks.unusable_clusters(roles.mentions, table),
+        *spec_checks.unusable_costs(roles.mentions, table),
+        *spec_checks.unusable_linear(spec, table, roles.linear),
+    ]
+
+
 def _with_numbers(spec: Spec, table: Table) -> Table:
     """The table in which undeclared columns of 0 and 1 that linear models name are numbers, as if declared so."""
     named = () if spec.linear is None else spec.linear.columns
@@ -209,9 +241,12 @@ def _floats(column: Column) -> NDArray[np.float64]:
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:
     values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
-    target = (dataset.targets[:, 0] * float(dataset.target_scale)).astype(np.float64)
+    numbers = dataset.targets[:, 0]
+    middle = (int(numbers.min()) + int(numbers.max())) // 2 if len(numbers) else 0
+    target = (numbers - middle).astype(np.float64) * float(dataset.target_scale)
+    offset = float(middle * dataset.target_scale)
     weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
-    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple)
+    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple, offset)
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
@@ -308,6 +343,9 @@ def _mistake_costs(
     return np.array(whole, dtype=np.int64).reshape(size, size), scale
 
 
+_Scaled = Callable[[int, int], tuple[Whole, Fraction, Fraction]]  # most together, most alone -> weights, scale, change
+
+
 @dataclass(frozen=True, slots=True)
 class _Weights:
     """Row weights = whole * scale, the largest change by rounding, relative to the weight, and all changes together."""
@@ -348,23 +386,9 @@ def _weights(
         fitted, scale, moved = fit(exact, counts, most, largest)
         return np.array(fitted, dtype=np.int64)[where], scale, moved
 
-    is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
-    dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
-    room = max(_LARGEST // dearest, LEAST_DIGITS * table.given_rows)
-    bump = 0
-    weight, scale, moved = scaled(room, room)
     may_round = weights_may_be_rounded(spec)
     are_added_up = may_round and weights_are_added_up(spec)
-    if moved and not may_round:
-        weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
-    elif moved:
-        most = max(_room_of_sums(spec, table.given_rows, are_added_up) // dearest, LEAST_DIGITS * table.given_rows)
-        coarse = scaled(most, EXACT)
-        if are_added_up or _least(coarse[0]) >= _KEPT:
-            weight, scale, moved = coarse
-        if are_added_up:
-            bump = _bump_to_round_sum(spec, weight, table)
-            moved += bump * scale
+    weight, scale, moved, bump = _fitted(spec, table, costs, scaled, may_round, are_added_up)
     if not weight.any():
         mistakes.append(spec_checks.no_weight(spec, table, name))
     if not moved:
@@ -381,6 +405,28 @@ def _weights(
     error += Fraction(bump, int(weight.max(initial=1)))
     is_required = any(reads_weights(use) for each in spec.requirements for _, use in each.expression.parts)
     return _Weights(weight, scale, error, moved, _unrounded(values, products) if is_required else None)
+
+
+def _fitted(
+    spec: Spec, table: Table, costs: Whole, scaled: _Scaled, may_round: bool, are_added_up: bool
+) -> tuple[Whole, Fraction, Fraction, int]:
+    """Weights, their scale, and how far all of them together are moved; also what was added to the largest one."""
+    is_priced = any(use.measure == "mistake_cost" or use.measure not in BUILT_IN for use in uses(spec))
+    dearest = max(1, int(np.abs(costs).max(initial=1))) if is_priced else 1
+    room = max(_LARGEST // dearest, LEAST_DIGITS * table.given_rows)
+    bump = 0
+    weight, scale, moved = scaled(room, room)
+    if moved and not may_round:
+        weight, scale, moved = scaled(_SAFE - 1, _SAFE - 1)
+    elif moved:
+        most = max(_room_of_sums(spec, table.given_rows, are_added_up) // dearest, LEAST_DIGITS * table.given_rows)
+        coarse = scaled(most, EXACT)
+        if are_added_up or _least(coarse[0]) >= _KEPT:
+            weight, scale, moved = coarse
+        if are_added_up:
+            bump = _bump_to_round_sum(spec, weight, table)
+            moved += bump * scale
+    return weight, scale, moved, bump
 
 
 def _bump_to_round_sum(spec: Spec, weight: Whole, table: Table) -> int:
@@ -515,9 +561,23 @@ def _least(whole: Whole) -> int:
 
 
 def _targets(
-    spec: Spec, table: Table, outputs: list[Column], notes: list[str], mistakes: list[Diagnostic]
+    spec: Spec,
+    table: Table,
+    roles: Roles,
+    target: Column | None,
+    as_classes: bool,
+    notes: list[str],
+    mistakes: list[Diagnostic],
 ) -> tuple[Whole, Fraction, Fraction]:
     """Numeric targets, one column per output, in whole numbers of one scale, and the largest change by rounding."""
+    outputs: list[Column] = []
+    if not as_classes and not mistakes:
+        outputs = [table.columns[name] for name in roles.clustered] or ([target] if target is not None else [])
+    mistakes += spec_checks.unusable_survival(spec, table, target)
+    if spec.observed is not None and target is not None and not mistakes:
+        seen = table.columns[spec.observed]
+        packed = hazards(spec_checks.numbers_of(target), spec_checks.is_observed(seen))
+        return packed[:, None], Fraction(1), Fraction(0)
     if not outputs:
         return np.empty((table.rows, 0), dtype=np.int64), Fraction(1), Fraction(0)
     stacked = np.concatenate([spec_checks.numbers_of(column) for column in outputs])

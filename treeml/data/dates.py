@@ -45,6 +45,39 @@ def cut_number(days: Fraction, kind: str) -> Fraction:
     return Fraction(days // 1) if kind == "date" else days * DAY
 
 
+_SECOND = 1_000_000
+_ROUND = (
+    DAY,
+    6 * 3600 * _SECOND,
+    3600 * _SECOND,
+    *(minutes * 60 * _SECOND for minutes in (30, 15, 5, 1)),
+    _SECOND,
+    1000,
+)
+
+
+def calendar_cut(low: float, high: float, kind: str) -> float:
+    """A round date or time near the middle of two values: at or after the first, and before the second.
+
+    Round dates are the last days of years and months, because `<=` includes them; round times are midnights, hours and
+    so on.
+    """
+    first, last = int(low), int(high)
+    middle = (first + last) // 2
+    for near in _round_dates(middle) if kind == "date" else (round(middle / unit) * unit for unit in _ROUND):
+        if abs(4 * near - 2 * (first + last)) <= last - first and first <= near < last:
+            return float(near)
+    return float(middle)
+
+
+def _round_dates(middle: int) -> Iterable[int]:
+    day = calendar_value(middle, "date")
+    months = [(day.year, day.month), (day.year + day.month // 12, day.month % 12 + 1)]
+    firsts = [date(day.year, 1, 1), date(min(day.year + 1, 9999), 1, 1), *(date(min(y, 9999), m, 1) for y, m in months)]
+    ends = [(first - _FIRST_DAY).days - 1 for first in firsts]
+    return *sorted(ends[:2], key=lambda end: abs(end - middle)), *sorted(ends[2:], key=lambda end: abs(end - middle))
+
+
 def _number(value: Any, kind: str) -> float:
     if value is None or value != value or (isinstance(value, str) and not value.strip()):
         return float("nan")

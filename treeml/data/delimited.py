@@ -129,10 +129,13 @@ def _without_blank_lines(content: bytes, columns: int) -> bytes:
     """Remove blank lines at the end, and between rows if there are several columns."""
     if content.endswith((b"\n\n", b"\n\r\n")):
         content = content.rstrip(b"\r\n") + b"\n"
-    # In a file with quotes a blank line may be part of a value.
     returns = b"\r" in content  # a single byte is found much faster than several
-    if columns > 1 and (b"\n\n" in content or (returns and b"\n\r\n" in content)) and b'"' not in content:
-        content = re.sub(rb"\n(?:\r?\n)+", b"\n", content)
+    if columns > 1 and (b"\n\n" in content or (returns and b"\n\r\n" in content)):
+        parts = content.split(b'"')
+        # Within quotes, which are every second part, a blank line belongs to a value; an odd number is a mistake.
+        if len(parts) % 2:
+            parts[::2] = [re.sub(rb"\n(?:\r?\n)+", b"\n", part) for part in parts[::2]]
+            content = b'"'.join(parts)
     return content
 
 

@@ -80,28 +80,13 @@ def _refuse_empty(path: Path, content: bytes, span: Span | None) -> None:
 
 
 def _refuse_foreign(path: Path, content: bytes, span: Span | None) -> None:
+    foreign = next(((what, helps) for magic, what, helps in _FOREIGN if content.startswith(magic)), None)
     if content[:4] == b"PK\x03\x04":
-        sheet = b"xl/" in content[:4096] or b"xl/workbook" in content or path.suffix in (".xlsx", ".xlsm")
-        what, helps = (
-            ("is an Excel workbook", "save the sheet as CSV")
-            if sheet
-            else ("is a zip archive", "unpack it first: unzip {name}")
-        )
-        raise file_mistake(
-            "D403",
-            f"{path.name} {what}, not a table of text",
-            "",
-            path.name,
-            span,
-            helps=(helps.format(name=path.name),),
-        )
-    for magic, what, helps in _FOREIGN:
-        if content.startswith(magic):
-            raise file_mistake(
-                "D403",
-                f"{path.name} {what}, not a table of text",
-                "",
-                path.name,
-                span,
-                helps=(helps.format(name=path.name),),
-            )
+        is_sheet = b"xl/" in content[:4096] or b"xl/workbook" in content or path.suffix in (".xlsx", ".xlsm")
+        zipped = ("is a zip archive", "unpack it first: unzip {name}")
+        foreign = ("is an Excel workbook", "save the sheet as CSV") if is_sheet else zipped
+    if foreign is None:
+        return
+    what, helps = foreign
+    title = f"{path.name} {what}, not a table of text"
+    raise file_mistake("D403", title, "", path.name, span, helps=(helps.format(name=path.name),))

@@ -3,7 +3,8 @@
 A model has the least sum of weighted squares plus ridge * weight of the leaf * the sum of its squared slopes, where
 slopes are those of columns with mean 0 and variance 1 over all rows; the intercept is free. So models do not depend on
 the units of the columns, and a ridge means the same for small and large leaves. A simple model has a slope for one
-column only, the one with which its loss is least. Everything is in floating point.
+column only, the one with which its loss is least. Everything is in floating point, so that numbers far from 0 are
+centered before anything rounds them: a date in seconds has most of its digits in common with the other dates.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ class LinearColumns:
     names: tuple[str, ...]
     values: Floats  # rows x columns
     spread: Floats  # of every column: its standard deviation over all rows, 1 if it is constant
-    target: Floats
+    target: Floats  # minus `offset`
     weight: Floats
     ridge: float
     is_simple: bool = False
+    offset: float = 0.0
 
     @classmethod
     def of(
@@ -38,11 +40,12 @@ class LinearColumns:
         weight: Floats,
         ridge: float,
         is_simple: bool = False,
+        offset: float = 0.0,
     ) -> LinearColumns:
-        middle = np.average(values, axis=0, weights=weight) if weight.any() else np.zeros(values.shape[1])
-        centered = values - middle
-        spread = np.sqrt(np.average(centered**2, axis=0, weights=weight)) if weight.any() else np.ones(values.shape[1])
-        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple)
+        spread = np.ones(values.shape[1])
+        if weight.any():
+            spread = np.sqrt(np.average(_centered(values, weight)[0] ** 2, axis=0, weights=weight))
+        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple, offset)
 
     def at(self, rows: NDArray[Any]) -> LinearColumns:
         parts = {name: getattr(self, name)[rows] for name in ("values", "target", "weight")}
@@ -64,30 +67,42 @@ def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     weight, target = columns.weight[rows], columns.target[rows]
     if not weight.any():
         weight = np.ones(len(rows))
-    total = float(weight.sum())
-    values = columns.values[rows] / columns.spread
-    middle, mean = weight @ values / total, float(weight @ target) / total
+    values, middle = _centered(columns.values[rows], weight)
+    around, mean = _centered(target[:, None], weight)
     root = np.sqrt(weight)
-    left, right = root[:, None] * (values - middle), root * (target - mean)
-    price = columns.ridge * total
+    left, right = root[:, None] * (values / columns.spread), root * around[:, 0]
+    price = columns.ridge * float(weight.sum())
     if columns.is_simple:
-        slopes = _simple_slopes(left, right, price, total * middle**2)
+        slopes = _simple_slopes(left, right, price)
     elif price:
         slopes = np.linalg.solve(left.T @ left + price * np.eye(left.shape[1]), left.T @ right)
     else:
         slopes = np.linalg.lstsq(left, right, rcond=None)[0]
     rest = right - left @ slopes
     loss = float(rest @ rest) + price * float(slopes @ slopes)
-    return LeafLine(mean - float(middle @ slopes), tuple((slopes / columns.spread).tolist()), loss)
+    slopes /= columns.spread
+    return LeafLine(columns.offset + float(mean[0]) - float(middle @ slopes), tuple(slopes.tolist()), loss)
 
 
-def _simple_slopes(left: Floats, right: Floats, price: float, means: Floats) -> Floats:
-    """The slope of the column that explains most, and 0 for the others.
+def _centered(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Columns of numbers minus their weighted means, and the means; where nothing varies, all are 0 exactly.
 
-    A column that varies by no more than the rounding of its values is constant; `means` are the squares of its mean.
+    A mean is rounded like the largest numbers, so what is left of it is subtracted, too. Before that, nothing is lost:
+    numbers that are close to each other have an exact difference.
     """
+    total = float(weight.sum())
+    middle = weight @ values / total
+    rest = values - middle
+    left = weight @ rest / total
+    known = values[weight > 0]
+    varies = (known != known[:1]).any(axis=0)
+    return np.where(varies, rest - left, 0.0), np.where(varies, middle + left, known[0])
+
+
+def _simple_slopes(left: Floats, right: Floats, price: float) -> Floats:
+    """The slope of the column that explains most, and 0 for the others."""
     squares, both = (left**2).sum(axis=0), left.T @ right
-    varies = squares > (np.finfo(np.float64).eps * len(left)) ** 2 * (squares + means)
+    varies = squares > 0
     slopes = np.zeros(left.shape[1])
     if varies.any():
         explained = np.where(varies, both**2 / np.where(varies, squares + price, 1.0), -1.0)
@@ -100,5 +115,4 @@ def squares_around_mean(columns: LinearColumns) -> float:
     """The loss of one leaf that predicts a constant."""
     if not columns.weight.any():
         return 0.0
-    rest = columns.target - np.average(columns.target, weights=columns.weight)
-    return float(columns.weight @ rest**2)
+    return float(columns.weight @ _centered(columns.target[:, None], columns.weight)[0][:, 0] ** 2)

@@ -10,7 +10,7 @@ goals must keep. So a column is rounded only in these cases:
   is good, it is also the best; if there is none for the looser limit, there is none at all. Otherwise the last digits
   of the weights decide, and the problem is refused.
 
-In all other cases the column is exact, or refused. So it is if trees are listed: which of them are within a distance of
+In all other cases the column is exact, or refused. That includes lists of trees: whether a tree is within a distance of
 the best is a yes or no as well.
 """
 
@@ -67,7 +67,7 @@ def reads_costs(use: Use) -> bool:
 
 
 def weights_may_be_rounded(spec: Spec) -> bool:
-    """Do no earlier goals read the weights, and is known what rounding means for the last goal and the requirements?"""
+    """Do no earlier goals read the weights, and is it known what rounding means for the last one and requirements?"""
     if spec.listing is not None or spec.row_costs:
         return False
     readers = [each for each in spec.requirements if any(reads_weights(use) for _, use in each.expression.parts)]
@@ -108,7 +108,7 @@ def _reads(asked: Iterable[Requirement | CheckedGoal], reads: Callable[[Use], bo
 
 
 def _can_be_loosened(requirement: Requirement) -> bool:
-    """Is known how far rounded weights move the value, and is there a side to which the limit can move?"""
+    """Is it known how far rounded weights move the value, and can the limit move to one side?"""
     uses = [use for _, use in requirement.expression.parts if reads_weights(use)]
     return requirement.sense != "=" and not any(
         reads_targets(use) or MEASURES[use.measure].unit in _UNKNOWN_EFFECT for use in uses
@@ -132,7 +132,7 @@ def looser(requirement: Requirement, limit: Fraction, rounding: Rounding, deares
 
 
 def _is_an_end(requirement: Requirement, limit: Fraction) -> bool:
-    """Is the limit one that rounding cannot cross? No weight becomes 0, so nothing stays nothing, and all stays all."""
+    """Is the limit one that rounding cannot cross? No weight becomes 0, so no rows stay no rows, and all stay all."""
     if len(requirement.expression.parts) != 1 or requirement.expression.constant:
         return False
     factor, use = requirement.expression.parts[0]
@@ -159,7 +159,9 @@ class WeighedRows:
 
     weight: Fraction
     dearest: Fraction = Fraction(1)  # the largest cost of a mistake
-    widest: Fraction = Fraction(0)  # the range of the numbers to predict, added up over the outputs
+    # The range of the numbers to predict, added up over the outputs. None: what leaves predict may lie outside of it,
+    # as linear models do, and then a row of little weight can cost more than all others together.
+    widest: Fraction | None = Fraction(0)
 
 
 def tolerance_of_weights(goal: CheckedGoal, value: Fraction, rounding: Rounding, rows: WeighedRows) -> Fraction:
@@ -196,7 +198,7 @@ def _most_of_a_row(use: Use, rows: WeighedRows) -> Fraction | None:
     if use.measure in _ROWS_OF_ALL:
         return max(Fraction(1), rows.dearest)
     if use.measure in _MEANS or (loss is not None and loss.kind in ("squared", "absolute", "quantile")):
-        if _is_share_of_variance(use):
+        if _is_share_of_variance(use) or rows.widest is None:
             return None
         most = rows.widest**2 if loss is not None and loss.kind == "squared" else rows.widest
         return most / rows.weight if use.measure in _MEANS else most
@@ -206,7 +208,7 @@ def _most_of_a_row(use: Use, rows: WeighedRows) -> Fraction | None:
 def weights_are_added_up(spec: Spec) -> bool:
     """Are weights read by sums over all rows alone, so that even a tiny weight may lose its digits?"""
     goals = [use for goal in spec.goals for _, use in goal.expression.parts if reads_weights(use)]
-    known = WeighedRows(Fraction(1))
+    known = WeighedRows(Fraction(1), widest=None if spec.linear is not None else Fraction(0))
     return not _reads(spec.requirements, reads_weights) and all(_most_of_a_row(use, known) is not None for use in goals)
 
 

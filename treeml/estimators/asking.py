@@ -86,6 +86,10 @@ def add_class_weights(model: Model, class_weight: Any, weights: Counted) -> Frac
         factors = {name: average / weight for name, weight in weights.items()}
     elif isinstance(class_weight, Mapping):
         factors = {_plain(name): Fraction(str(weight)) for name, weight in class_weight.items()}
+        unknown = [name for name in factors if name not in weights]
+        if unknown and not factors.keys() >= weights.keys():  # as in scikit-learn: probably a typing mistake
+            classes = ", ".join(map(str, weights))
+            raise ValueError(f"class_weight names {unknown[0]!r}, and y has no such class; its classes are {classes}")
     else:
         raise TypeError(f"class_weight is None, 'balanced' or a dict, not {type(class_weight).__name__}")
     for name, factor in factors.items():

@@ -170,11 +170,11 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         try:
             yield
         except DataError as error:
-            if not any(each.code == "D404" for each in error.diagnostics):
+            helps = {"D404": self._missing_help(), "D451": "name it: `positive=` is the class that counts as positive"}
+            if self.spec is not None or not any(each.code in helps for each in error.diagnostics):
                 raise
-            helps = (self._missing_help(),)
             raise DataError(
-                [replace(each, helps=helps) if each.code == "D404" else each for each in error.diagnostics]
+                [replace(each, helps=(helps[each.code],)) if each.code in helps else each for each in error.diagnostics]
             ) from None
         except ValueError as error:
             if "Input X contains NaN" not in str(error):

@@ -198,7 +198,7 @@ class DL85Search(DL85Arguments):
             (self.error_function, getattr(self, "fast_error_function", None), self.leaf_value_function),
         )
         plain = self.error_function is None and judge.functions[1] is None
-        asked = LeafCosts(codes, self.classes_, weight) if plain else LeafCosts(cost=lambda rows: judge(rows)[0])
+        asked = LeafCosts(codes, self.classes_, weight) if plain else LeafCosts(cost=judge.error)
         leaves = self._search(X, asked)
         if self.model_tree_ is not None:
             verdicts = [(*judge(rows), judge.counts(rows)) for rows in leaves]
@@ -383,7 +383,17 @@ class ClassJudge:
 
     def counts(self, rows: Rows) -> NDArray[np.float64]:
         """The weight of every class."""
-        return np.bincount(self.codes[rows], self.weight[rows], minlength=len(self.labels)).astype(np.float64)
+        counts = np.bincount(self.codes[rows], self.weight[rows], minlength=len(self.labels))
+        return counts.astype(np.float64, copy=False)
+
+    def error(self, rows: Rows) -> float:
+        """The error alone, which a search asks for very many leaves."""
+        by_rows, by_counts, _ = self.functions
+        if by_rows is not None:
+            given = by_rows(rows.tolist())
+            return float(given[0] if isinstance(given, tuple) else given)
+        error, _ = by_counts(self.counts(rows).tolist())
+        return float(error)
 
     def __call__(self, rows: Rows) -> tuple[float, Any]:
         by_rows, by_counts, valued = self.functions

@@ -19,6 +19,7 @@ from treeml.lang.formula import Formula
 from treeml.model import Model
 
 LOSSES = ("squared", "absolute", "quantile")
+SQUARED, ABSOLUTE = ("squared", "squared_error"), ("absolute", "absolute_error")  # the second as in scikit-learn
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
@@ -37,6 +38,7 @@ class OptimalTreeRegressor(RegressorMixin, SupervisedTree):  # type: ignore[misc
     ----------
     loss : "squared", "absolute" or "quantile"
         The loss whose weighted mean is minimized; leaves predict the mean, the median or the quantile.
+        "squared_error" and "absolute_error", as in scikit-learn, are the first two.
     quantile : float
         The level of `loss="quantile"`.
     max_depth, min_support, max_leaves
@@ -67,7 +69,7 @@ class OptimalTreeRegressor(RegressorMixin, SupervisedTree):  # type: ignore[misc
         X, y = self._checked_training(X, y, y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         X, y, weight = positive_weights(sample_weight, X, y)
-        y, weight, notes = reading.fitting(y, weight, squared=self.loss == "squared")
+        y, weight, notes = reading.fitting(y, weight, squared=self.loss in SQUARED)
         self._learn(
             X,
             lambda target, table: (self._asked(target, total_weight(weight, len(y))), table),
@@ -97,12 +99,12 @@ class OptimalTreeRegressor(RegressorMixin, SupervisedTree):  # type: ignore[misc
         return model
 
     def _loss(self) -> Formula:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
-        if self.loss == "squared":
+        if self.loss in SQUARED:
             return measures.squared_loss
-        if self.loss == "absolute":
+        if self.loss in ABSOLUTE:
             return measures.absolute_loss
+        if self.loss != "quantile":
+            raise ValueError(f"loss is one of {', '.join(LOSSES)}, not {self.loss!r}")
         if not 0 < self.quantile < 1:
             raise ValueError(f"quantile is between 0 and 1, not {self.quantile!r}")
         return measures.quantile_loss(Fraction(str(self.quantile)))

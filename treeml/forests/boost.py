@@ -359,6 +359,6 @@ def _below(backend: str, bound: Fraction, value: Fraction) -> Diagnostic:
     return Diagnostic(
         "B514",
         f"the answer of {backend} does not hold",
-        notes=(f"no forest was to have a margin above {float(bound)!r}, but this one has {float(value)!r}",),
+        notes=(f"it claims that no forest has a margin above {float(bound)!r}, but this one has {float(value)!r}",),
         helps=("this is a mistake of the program, not of the specification; please report it with the data",),
     )

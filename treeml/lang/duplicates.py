@@ -69,17 +69,34 @@ _HELPS = {
 }
 
 
+# Statements that a specification has once, whatever they say: the title of the error, and the key.
+_ONCE: dict[type[Statement], tuple[str, str]] = {
+    Data: ("the data are given twice", "data"),
+    Features: ("the features are given twice", "features"),
+    WeightBy: ("the weight of a row is given twice", "weight by"),
+    Objective: ("the objective is given twice", "objective"),
+    Satisfy: ("`satisfy` is given twice", "satisfy"),
+    LeafModels: ("what leaves hold is given twice", "leaves"),
+    Ensemble: ("the ensemble is given twice", "ensemble"),
+    Start: ("the starting tree is given twice", "start"),
+    Improve: ("how to improve the tree is given twice", "improve"),
+    ListTrees: ("which trees to list is given twice", "list"),
+    Solve: ("how to solve is given twice", "solve"),
+    Validate: ("how to validate is given twice", "validate"),
+    Report: ("what to report is given twice", "report"),
+}
+
+
 def _facts(statement: Statement) -> Iterator[Fact]:
+    """What a statement says that only one statement may say."""
     span = statement.span
+    if type(statement) in _ONCE:
+        title, key = _ONCE[type(statement)]
+        yield title, key, span
+        return
     match statement:
-        case Data():
-            yield "the data are given twice", "data", span
         case Predict():
             yield "the target is given twice", "predict", _until(span, statement.column.span)
-        case Features():
-            yield "the features are given twice", "features", span
-        case WeightBy():
-            yield "the weight of a row is given twice", "weight by", span
         case WeightClass():
             label = label_text(statement.label)
             yield f"the weight of class `{label}` is given twice", f"weight class {label}", span
@@ -95,17 +112,11 @@ def _facts(statement: Statement) -> Iterator[Fact]:
             yield f"the cost of predicting `{predicted}` is given twice", f"row cost {predicted!r}", span
         case ColumnCost():
             after = "" if statement.after is None else f" after `{statement.after.text}`"
-            for column in statement.columns:
-                place = span if len(statement.columns) == 1 else column.span
-                yield (
-                    f"the cost of testing `{column.text}`{after} is given twice",
-                    f"cost test {column.text}{after}",
-                    place,
-                )
+            for name, place in _named_columns(statement):
+                yield f"the cost of testing `{name}`{after} is given twice", f"cost test {name}{after}", place
         case ColumnRule():
-            for column in statement.columns:
-                place = span if len(statement.columns) == 1 else column.span
-                yield f"the type of `{column.text}` is given twice", f"column {column.text}", place
+            for name, place in _named_columns(statement):
+                yield f"the type of `{name}` is given twice", f"column {name}", place
         case Binarize():
             for column in statement.columns:
                 yield f"how to binarize `{column.text}` is given twice", f"binarize {column.text}", column.span
@@ -115,30 +126,14 @@ def _facts(statement: Statement) -> Iterator[Fact]:
             yield f"the param `{statement.name}` is given twice", f"param {statement.name}", span
         case Set():
             yield f"the value of `{statement.name}` is given twice", f"set {statement.name}", span
-        case Objective():
-            yield "the objective is given twice", "objective", span
-        case Satisfy():
-            yield "`satisfy` is given twice", "satisfy", span
         case Require() if statement.name:
             yield f"two requirements are called `{statement.name}`", f"require {statement.name}", span
-        case LeafModels():
-            yield "what leaves hold is given twice", "leaves", span
-        case Ensemble():
-            yield "the ensemble is given twice", "ensemble", span
-        case Start():
-            yield "the starting tree is given twice", "start", span
-        case Improve():
-            yield "how to improve the tree is given twice", "improve", span
-        case ListTrees():
-            yield "which trees to list is given twice", "list", span
-        case Solve():
-            yield "how to solve is given twice", "solve", span
-        case Validate():
-            yield "how to validate is given twice", "validate", span
-        case Report():
-            yield "what to report is given twice", "report", span
-        case _:
-            return
+
+
+def _named_columns(statement: ColumnCost | ColumnRule) -> Iterator[tuple[str, Span | None]]:
+    """The columns of a statement, and where to point: at all of a statement that names only one."""
+    for column in statement.columns:
+        yield column.text, statement.span if len(statement.columns) == 1 else column.span
 
 
 def _until(span: Span | None, last: Span | None) -> Span | None:

@@ -21,6 +21,7 @@ from treeml.lang.source import Span
 from treeml.lang.spec import Linear, Use
 from treeml.lang.suggest import nearest, suggest
 from treeml.lang.syntax import Binary, Call, Expression, Name, Negate, Number, Relation, String
+from treeml.lang.write import write_expression
 
 NOTHING = Quantity(Fraction(0))
 
@@ -403,13 +404,25 @@ def _product(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) ->
     return MeasureSum((), Quantity(scaled.constant.value, unit))
 
 
+_OVER_ROWS = {"count", "rate", "errors", "error_rate", "accuracy", "recall", "specificity", "mistake_cost", "gain"}
+
+
+def _ratio(node: Binary) -> str:
+    """The quotient as the measure `ratio`."""
+    above, below = write_expression(node.left), write_expression(node.right)
+    return f"ratio({above}, {below})"
+
+
 def _quotient(node: Binary, left: MeasureSum, right: MeasureSum, scope: Scope) -> MeasureSum | None:
     if right.parts:
         below = right.parts[0][1].text
         above = f"`{left.parts[0][1].text}`" if left.parts else str(left.constant)
-        helps = f"to bound a quotient, multiply it out: `require {above[1:-1]} <= 0.1 * {below}`"
-        if not left.parts:
-            helps = f"use `{below}` itself, with a weight: `0.01 * {below}`"
+        multiplied = f"to bound a quotient, multiply it out: `require {above[1:-1]} <= 0.1 * {below}`"
+        helps: tuple[str, ...] = (multiplied,)
+        if left.parts and all(use.measure in _OVER_ROWS for _, use in (*left.parts, *right.parts)):
+            helps = (f"a quotient of sums over the rows is a measure: `{_ratio(node)}`", multiplied)
+        elif not left.parts:
+            helps = (f"use `{below}` itself, with a weight: `0.01 * {below}`",)
         scope.findings.error(
             "T307",
             f"{above} cannot be divided by `{below}`",

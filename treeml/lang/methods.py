@@ -408,6 +408,22 @@ def _backend_options(name: str, given: Mapping[str, Argument], scope: Scope) -> 
     return None if any(value is None for value in values.values()) else values
 
 
+_PRUNINGS = {
+    "mdl": "description",
+    "1se": "validated",
+    "1-se": "validated",
+    "one_se": "validated",
+    "cross_validation": "validated",
+    "reduced_error": "validated",
+    "c45": "pessimistic",
+    "c4.5": "pessimistic",
+    "error_based": "pessimistic",
+    "ccp": "complexity",
+    "cost_complexity": "complexity",
+    "error_complexity": "complexity",
+}  # what textbooks call the ways to prune
+
+
 _TRUTH = {
     "true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False
 }  # fmt: skip
@@ -427,6 +443,8 @@ def _typed(owner: str, name: str, option: BackendOption, node: Expression, scope
         if word is not None and (not option.choices or word in option.choices):
             return word
         near = suggest(word, option.choices) if word else None
+        if near is None and word is not None:
+            near = _PRUNINGS.get(word) if _PRUNINGS.get(word) in option.choices else None
         allowed = enumerated(option.choices, "or") if option.choices else "a text"
         scope.findings.error(
             "T309", f"{subject} is {allowed}", (node.span, f"did you mean `{near}`?" if near else "not allowed")

@@ -219,7 +219,9 @@ def _grids(
         column = dataset.column(name)
         if by_quantiles and len(values) > 16:
             counts = _known_counts(column, dataset.count)
-            ready[name] = _of_cuts(column, quantile_cuts(_known(column), 16, column.is_whole, counts))
+            ready[name] = _of_cuts(
+                column, quantile_cuts(_known(column), 16, column.is_whole, counts, _calendar(column))
+            )
         else:
             ready[name] = _of_every_cut(column, values, codes)
     if by_quantiles:
@@ -276,7 +278,7 @@ def cuts_of(column: Column, rule: Binarization, count: NDArray[np.int64] | None 
     whole = column.is_whole
     values = _known(column)
     if rule.method == "quantiles":
-        return quantile_cuts(values, rule.pieces, whole, _known_counts(column, count))
+        return quantile_cuts(values, rule.pieces, whole, _known_counts(column, count), _calendar(column))
     if rule.method == "width":
         return width_cuts(values, rule.pieces, whole)
     cuts = (cut_number(cut, column.type) for cut in rule.cuts) if column.type in CALENDAR else rule.cuts
@@ -290,7 +292,7 @@ def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]
         codes = np.full(len(column.values), -1, dtype=np.int32)
         codes[~column.missing] = known
     whole = column.is_whole or values.dtype.kind == "i"
-    cuts = EveryCut(values, column.is_whole)
+    cuts = EveryCut(values, column.is_whole, _calendar(column))
     tests = len(cuts) * 2 + 1 if missing else len(cuts)
     return _Grid(
         column.name, "ordered", codes, len(cuts) + 1, tests, missing, cuts, whole=whole, calendar=_calendar(column)

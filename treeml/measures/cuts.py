@@ -2,7 +2,7 @@
 
 A cut t between neighbors a < b satisfies a <= t < b exactly in float arithmetic, even where a and b differ in their
 last bit, so `x <= t` splits the rows as the values do. Among such cuts the shortest decimal near the middle is chosen,
-because people read it.
+or a round date or time, because people read it.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
+
+from treeml.data.dates import calendar_cut
 
 Numbers = NDArray[Any]  # float64, or int64 beyond 2**53
 
@@ -46,10 +48,10 @@ class EveryCut:
     """One cut between every two neighbors of distinct values, chosen when it is asked for: choosing all of them takes
     longer than many a search, and a tree shows a few."""
 
-    __slots__ = ("values", "whole")
+    __slots__ = ("calendar", "values", "whole")
 
-    def __init__(self, values: Numbers, whole: bool) -> None:
-        self.values, self.whole = values, whole
+    def __init__(self, values: Numbers, whole: bool, calendar: str = "") -> None:
+        self.values, self.whole, self.calendar = values, whole, calendar
 
     def __len__(self) -> int:
         return max(len(self.values) - 1, 0)
@@ -60,15 +62,26 @@ class EveryCut:
     def __getitem__(self, index: slice) -> Numbers: ...
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
-            return between(self.values[:-1][index], self.values[1:][index], self.whole)
+            lows, highs = self.values[:-1][index], self.values[1:][index]
+            return round_cuts(lows, highs, self.calendar) if self.calendar else between(lows, highs, self.whole)
         place = range(len(self))[index]
         low, high = self.values[place], self.values[place + 1]
+        if self.calendar:
+            return self.values.dtype.type(calendar_cut(low.item(), high.item(), self.calendar))
         if self.values.dtype.kind == "i":
             return between(self.values[place : place + 1], self.values[place + 1 : place + 2], self.whole)[0]
         return self.values.dtype.type(cut_between(low.item(), high.item(), self.whole))
 
 
-def quantile_cuts(values: Numbers, pieces: int, whole: bool, count: NDArray[np.int64] | None = None) -> Numbers:
+def round_cuts(low: Numbers, high: Numbers, calendar: str) -> Numbers:
+    """Round dates or times: low <= cut < high, element by element."""
+    pairs = zip(low.tolist(), high.tolist(), strict=True)
+    return np.array([calendar_cut(below, above, calendar) for below, above in pairs], dtype=low.dtype)
+
+
+def quantile_cuts(
+    values: Numbers, pieces: int, whole: bool, count: NDArray[np.int64] | None = None, calendar: str = ""
+) -> Numbers:
     """At most pieces - 1 cuts: the j-th follows the smallest value that at least j/pieces of the rows do not exceed.
 
     Equal values are never separated, so ties lead to fewer and unequal pieces; there is no cut after the largest value.
@@ -86,7 +99,7 @@ def quantile_cuts(values: Numbers, pieces: int, whole: bool, count: NDArray[np.i
     lows = distinct(ordered[places]) if len(places) else ordered[:0]
     lows = lows[lows < ordered[-1]]
     highs = ordered[np.searchsorted(ordered, lows, side="right")]
-    return between(lows, highs, whole)
+    return round_cuts(lows, highs, calendar) if calendar else between(lows, highs, whole)
 
 
 def width_cuts(values: Numbers, pieces: int, whole: bool) -> Numbers:

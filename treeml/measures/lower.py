@@ -95,7 +95,7 @@ def _over_rows(total: Sum, dataset: Dataset, span: Span | None) -> Predicted:
 
 
 def _never_negative(cost: Whole) -> Whole:
-    """The same sums without negative entries, if no sum is negative: every row gives its least entry to all rows."""
+    """Equal sums without negative entries, if no sum is negative: the least entry of each row is spread over all."""
     if (cost >= 0).all():
         return cost
     least = cost.min(axis=1)

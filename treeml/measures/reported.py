@@ -223,7 +223,7 @@ def _mean_linear_loss(kind: str, level: Fraction, columns: LinearColumns, outcom
     leaves = outcome.tree.leaves
     slopes = np.array([leaf.slopes_of(columns.names) for leaf in leaves])[outcome.leaf]
     predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] + (slopes * columns.values).sum(axis=1)
-    over = columns.target - predicted
+    over = columns.target - (predicted - columns.offset)
     if kind == "squared":
         losses = over**2
     else:

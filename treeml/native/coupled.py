@@ -6,8 +6,7 @@ A thin, reusable object over `coupled/coupled.h`: one data set, solved as often 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
@@ -27,23 +26,16 @@ from treeml.native.coupled_handle import (
     options,
 )
 from treeml.native.loader import Options, Signatures
+from treeml.native.solver import Found
 
 
 @dataclass(frozen=True, slots=True)
-class CoupledFound:
-    """A flat tree: node 0 is the root, `test` is -1 at a leaf, rows whose bit is 1 go to `left`."""
+class CoupledFound(Found):
+    """The outcome of a search, with the bounded sums of its tree."""
 
-    status: str  # optimal, feasible, infeasible or unknown
-    stop: str  # proved, time, interrupted, memory or enough
     value: int | None
-    bound: int | None  # None if there is no tree, or nothing is known
-    sums: tuple[int, ...] | None  # the bounded sums of the tree
-    test: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    label: NDArray[np.int32]  # class of a leaf, -1 elsewhere
-    statistics: Mapping[str, float] = field(default_factory=dict)
-    kernel: str = ""
+    bound: int | None
+    sums: tuple[int, ...] | None = None  # None without a tree
 
 
 class Coupled(CoupledHandle[CoupledFound]):

@@ -224,7 +224,8 @@ class Solver:
         columns = np.shape(costs.values)[1] if np.ndim(costs.values) == 2 else 0
         values = real(costs.values, "values", (self.rows, columns))
         target, weight = (real(getattr(costs, name), name, (self.rows,)) for name in ("target", "weight"))
-        self._call("treeml_lines", values, columns, target, weight, costs.ridge, int(costs.is_simple))
+        spread = real(np.ones(columns) if costs.spread is None else costs.spread, "spread", (columns,))
+        self._call("treeml_lines", values, spread, columns, target, weight, costs.ridge, int(costs.is_simple))
 
     def _weights(self, weight: Any) -> Whole | None:
         return None if weight is None else whole(weight, "weight", (self.rows,))
@@ -504,7 +505,7 @@ _SIGNATURES: Signatures = {
     ),
     "treeml_lines": (
         ctypes.c_int,
-        (ctypes.c_void_p, FLOAT_ARRAY, INT32, FLOAT_ARRAY, FLOAT_ARRAY, ctypes.c_double, INT32),
+        (ctypes.c_void_p, FLOAT_ARRAY, FLOAT_ARRAY, INT32, FLOAT_ARRAY, FLOAT_ARRAY, ctypes.c_double, INT32),
     ),
     "treeml_custom": (ctypes.c_int, (ctypes.c_void_p, LEAF_COSTS, ctypes.c_void_p)),
     "treeml_column_costs": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY, INT32)),

@@ -71,6 +71,7 @@ class Lines:
     weight: Any
     ridge: float  # times the weight of the leaf, for every squared slope
     is_simple: bool = False  # has every model a slope for one column only?
+    spread: Any = None  # of each column: the unit of the ridge; None: 1
 
 
 @dataclass(frozen=True, slots=True)

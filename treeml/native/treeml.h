@@ -104,9 +104,10 @@ enum { TREEML_CODE_LENGTH, TREEML_ENTROPY, TREEML_GINI };
 TREEML_PUBLIC int treeml_impurity (treeml_solver *, int32_t kind, const int32_t *labels, int32_t classes,
                                    const int64_t *weight, double unit);
 /* Linear models in the leaves: `values` is rows x columns. A leaf costs the least sum over its rows of weight *
-   (squared residual + ridge * squared slopes); the intercept is free. A simple model has a slope for one column. */
-TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, int32_t columns, const double *target,
-                                const double *weight, double ridge, int32_t is_simple);
+   (squared residual + ridge * squared slopes), with slopes per spread of each column (NULL: 1); the intercept is free.
+   A simple model has a slope for one column. */
+TREEML_PUBLIC int treeml_lines (treeml_solver *, const double *values, const double *spread, int32_t columns,
+                                const double *target, const double *weight, double ridge, int32_t is_simple);
 TREEML_PUBLIC int treeml_custom (treeml_solver *, treeml_leaf_costs, void *state);
 
 /* To be called before them: costs of leaves are rounded to units even if whole numbers would be exact, because the

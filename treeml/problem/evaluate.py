@@ -121,15 +121,7 @@ def evaluate_goals(problem: Problem, tree: Node, routed: Routed | None = None) -
 
 def meets(bound: Bound, problem: Problem, tree: Node, routed: Routed | None = None) -> bool:
     """Does the tree meet the bound? A bound on a quotient by zero holds."""
-    value = bound.sum.evaluate(routed or Routed(problem, tree), None)
-    if value is None:
-        return True
-    match bound.sense:
-        case "<=":
-            return value <= bound.limit
-        case ">=":
-            return value >= bound.limit
-    return value == bound.limit
+    return bound.holds(bound.sum.evaluate(routed or Routed(problem, tree), None))
 
 
 def meets_all(problem: Problem, tree: Node) -> bool:

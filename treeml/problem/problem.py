@@ -44,6 +44,17 @@ class Bound:
     limit: Fraction
     name: str = ""  # as the user wrote it, for explanations; several bounds of one requirement share its name
 
+    def holds(self, value: Fraction | None) -> bool:
+        """Does a tree with this value of the sum meet it? None, a quotient by zero, does."""
+        if value is None:
+            return True
+        match self.sense:
+            case "<=":
+                return value <= self.limit
+            case ">=":
+                return value >= self.limit
+        return value == self.limit
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Feature:

@@ -103,8 +103,27 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
+    easier = _easier(problems, request, refused)
+    if easier is not None:
+        return easier
     every = _candidates(_backends(request, named, ahead), methods, problems, request)
     raise RefusedError(_all_refused(list(every)))
+
+
+def _easier(problems: Problems, request: Request, refused: list[tuple[Backend, Refusal]]) -> Chosen | None:
+    """For a problem that no back-end takes: one that bounds it while trees are looked for; None if there is none."""
+    if request.files() or request.spec.ensemble is not None or request.spec.listing is not None:
+        return None
+    from treeml.backends.portfolio.relaxed import relaxed_plan  # imported here: start-up time
+
+    because = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
+    backend = registry.get(registry.default_name())
+    for numeric in (True, False) if backend.can.numeric else (False,):
+        lowered = problems.form(numeric=numeric)
+        planned = relaxed_plan(lowered.problem, backend, f"no back-end takes this problem as a whole ({because})")
+        if planned is not None:
+            return Chosen(planned, lowered, None, _may_have_company(request), request.races)
+    return None
 
 
 def _backends(request: Request, named: tuple[Method, ...], first: str | None) -> Iterable[Backend]:

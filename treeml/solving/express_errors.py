@@ -84,12 +84,12 @@ def express_errors(task: ExpressTask, data: NDArray[Any], y: NDArray[Any], begun
 
 
 def _raised(data: NDArray[np.float64], found: MatrixAnswer, number: int) -> ExpressNode:
-    """A node of the kernel's tree with the cut that people will read; a question with equal answers is left out."""
+    """A node of the kernel's tree with the cut that people will read; a question whose sides are equal is left out."""
     column, levels, below, above, left, right, label = found.nodes[number]
     if column < 0:
         return ExpressLeaf(label)
     yes, no = _raised(data, found, left), _raised(data, found, right)
-    if isinstance(yes, ExpressSplit) and yes == no:
+    if yes == no:
         return yes
     low, high = data.item(below, column), data.item(above, column)
     if levels == 2 and low == 0.0 and high == 1.0:

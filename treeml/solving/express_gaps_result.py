@@ -10,7 +10,7 @@ from typing import Any
 
 from treeml.backends.contract import Answer, Limits, Progress, Status, Stop
 from treeml.backends.equal_sides import without_equal_sides
-from treeml.backends.native.coupled.run import CoupledRun, as_found
+from treeml.backends.native.coupled.run import CoupledRun
 from treeml.backends.native.coupled.task import read_coupled
 from treeml.backends.run import checked
 from treeml.data.table import BitColumns, Dataset, Table
@@ -100,7 +100,7 @@ class GapsAnswer:
         chosen = plan(lower(dataset, self.request), self.request)
         problem = chosen.lowered.problem
         run = CoupledRun(problem, Limits(), None, None, self.clock.built)
-        answer = run.answered(as_found(self.found), read_coupled(problem).objective)
+        answer = run.answered(self.found, read_coupled(problem).objective)
         assert answer.objective is not None
         seconds = self.ended - self.clock.built
         moment = Progress(seconds, answer.objective, answer.objective[0], evidence=run.stopped_at)

@@ -57,10 +57,13 @@ def _no_tree(result: Result) -> Diagnostic:
         Stop.MEMORY: "give it more memory (--memory), or ask for a shallower tree",
         Stop.INTERRUPTED: "let it run longer, or start from a tree: `start from cart`",
     }
+    otherwise = "try another back-end: `treeml backends spec.tml`"
+    if result.spec is not None and any("upper" in method.options for method in result.spec.backends):
+        otherwise = "raise `upper`, or leave it out: trees that are not better than it are not looked for"
     return Diagnostic(
         "F610",
         f"{result.backend} found no tree: {STOP_WORDS[result.stop]}",
         notes=result.notes,
-        helps=(helps.get(result.stop, "try another back-end: `treeml backends spec.tml`"),),
+        helps=(helps.get(result.stop, otherwise),),
         place=result.backend,
     )

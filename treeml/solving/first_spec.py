@@ -113,7 +113,11 @@ def _told(column: Column, rows: int) -> str:
     if column.type == "text":
         return f"{len(column.levels)} different texts in {rows} rows: not used"
     counts = Counter(known.tolist()).most_common()
-    return listed([f"{shown(label_text(column.levels[code]), 30)} ({count} rows)" for code, count in counts], 6)
+    return listed([f"{shown(label_text(column.levels[code]), 30)} ({_rows(count)})" for code, count in counts], 6)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _no_column(target: str, table: Table, data: Path) -> Diagnostic:

@@ -27,7 +27,9 @@ from treeml.solving.choice import Chosen, Problems, lower, plan
 from treeml.solving.request import Request
 from treeml.solving.result import Clock, Result
 
+LATE = 0.5  # seconds beyond the limit that a plan on all rows may take, if no sample had a tree
 LARGE = 2_000_000  # cells, rows times columns; fewer are always searched as they are
+LEVELS_OF_A_COLUMN = 4  # levels of a text that take as long as a column of numbers
 FIRST = 300_000  # cells of the first sample
 FEWEST = 1_000  # rows of the first sample
 GROWTH = 4  # from one sample to the next
@@ -50,7 +52,7 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
     spec = request.spec
     if spec.within is None or dataset.given_weight is not None:
         return False
-    if dataset.rows * len(dataset.features) < LARGE or dataset.rows < GROWTH * _first_size(dataset):
+    if dataset.rows * _width(dataset) < LARGE or dataset.rows < GROWTH * _first_size(dataset):
         return False
     if (
         request.cluster is not None
@@ -66,7 +68,13 @@ def may_sample(dataset: Dataset, request: Request) -> bool:
 
 def _first_size(dataset: Dataset) -> int:
     """The rows of the first sample."""
-    return max(FEWEST, FIRST // max(1, len(dataset.features)))
+    return max(FEWEST, FIRST // max(1, _width(dataset)))
+
+
+def _width(dataset: Dataset) -> int:
+    """The columns that a search has to go through: every level of a text is a test of its own."""
+    columns = map(dataset.column, dataset.features)
+    return sum(1 if each.is_number else 1 + len(each.levels) // LEVELS_OF_A_COLUMN for each in columns)
 
 
 def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
@@ -142,6 +150,8 @@ def best_of_samples(
             best = found if best is None or (found is not None and _is_better(found, best)) else best
         if answer.stop is Stop.INTERRUPTED:
             return FromSamples(best, is_final)
+        if best is None and planning * dataset.rows / size > request.deadline(begun) - monotonic() + LATE:
+            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), is_final=True)
         if size * GROWTH > dataset.rows // 2:
             left = request.deadline(begun) - monotonic()
             return FromSamples(best, is_final and planning * dataset.rows / size > SHARE * left)
@@ -150,6 +160,13 @@ def best_of_samples(
         if monotonic() + GROWTH * took > deadline or (not is_final and best is not None and answer.stop is Stop.TIME):
             return FromSamples(best, is_final)
         size *= GROWTH
+
+
+def _unanswered(chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, verified: Verified) -> Result:
+    """The result if no tree of a sample meets the requirements, and there is no time to ask for one on all rows."""
+    rows = f"all {dataset.given_rows:,} rows"
+    note = f"no tree of a sample met the requirements, and the time is too short for a plan on {rows}"
+    return verified(Answer(Status.UNKNOWN, Stop.TIME, notes=(note,)), chosen, dataset, request, clock)
 
 
 def _greedy(

@@ -10,6 +10,7 @@ from treeml.backends.contract import Status, Stop
 from treeml.lang.display import MOST_OF_A_SENTENCE, shown, shown_lines, width
 from treeml.lang.numerals import readable
 from treeml.solving.progress_text import in_users_terms, progress_text
+from treeml.solving.verify import written
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -49,6 +50,8 @@ def summary(result: Result, quiet: bool = False) -> str:
     items = [item.name for item in result.reports] or ["tree", "measures", "requirements"]
     blocks = [_headline(result)]
     blocks += [text for text in (REPORTS[item](result) for item in items) if text]
+    if "measures" not in items and result.tree is not None and _named(result):
+        blocks.append(table_text([{"measure": name, "value": value} for name, value in _named(result).items()]))
     if result.validation is not None:
         blocks.append(result.validation.text())
     if result.notes and not quiet:
@@ -137,7 +140,15 @@ def _measures(result: Result) -> str:
         {"measure": name, "value": within(value, result.tolerance) if name.endswith("margin") else readable(value)}
         for name, value in result.measures.items()
     ]
-    return table_text(rows)
+    rows += [{"measure": name, "value": value} for name, value in _named(result).items() if name not in result.measures]
+    return table_text(rows if result.measures else [])
+
+
+def _named(result: Result) -> dict[str, str]:
+    """The measures that the `report` statement names; a quotient may have nothing to divide by."""
+    named = () if result.spec is None else result.spec.reported
+    names = [use.text or written(use) for use in named]
+    return {name: readable(result.measures[name]) if name in result.measures else "undefined" for name in names}
 
 
 def _requirements(result: Result) -> str:

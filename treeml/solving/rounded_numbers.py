@@ -41,7 +41,8 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
         bound -= tolerance
         if not dataset.rounding.costs and _is_never_negative(problem.goals[-1].sum):
             bound = max(bound, Fraction(0))
-        bound = max(bound, _best_share(goals[-1]) or bound)
+        least = _least_of_shares(goals[-1])
+        bound = bound if least is None else max(bound, least)
     if not is_proof:
         return replace(answer, tolerance=tolerance, bound=bound)
     note = (
@@ -58,12 +59,16 @@ def for_the_users_numbers(answer: Answer, dataset: Dataset, value: Fraction | No
     )
 
 
-def _best_share(goal: CheckedGoal) -> Fraction | None:
-    """What no tree is better than, as a value to minimize, if the goal is to maximize a share; otherwise None."""
-    parts = goal.expression.parts
-    if goal.sense != "maximize" or len(parts) != 1 or MEASURES[parts[0][1].measure].unit != "share":
+def _least_of_shares(goal: CheckedGoal) -> Fraction | None:
+    """What no tree is better than, as a value to minimize, if the goal adds up shares alone; otherwise None.
+
+    Every share lies between 0 and 1, so the least of it is 0 where it adds to the value, and 1 where it is subtracted.
+    """
+    if any(MEASURES[use.measure].unit != "share" for _, use in goal.expression.parts):
         return None
-    return -parts[0][0] - goal.expression.constant
+    sign = -1 if goal.sense == "maximize" else 1
+    factors = [sign * factor for factor, _ in goal.expression.parts]
+    return sum((min(factor, Fraction(0)) for factor in factors), sign * goal.expression.constant)
 
 
 def _is_never_negative(total: Sum) -> bool:
@@ -87,8 +92,10 @@ def _tolerance(dataset: Dataset, value: Fraction) -> Fraction:
     return found
 
 
-def _widest(dataset: Dataset) -> Fraction:
-    """The range of the numbers to predict, added up over the outputs."""
+def _widest(dataset: Dataset) -> Fraction | None:
+    """The range of the numbers to predict, added up over the outputs; None if leaves may predict beyond it."""
+    if dataset.spec.linear is not None:
+        return None
     if not dataset.targets.size:
         return Fraction(0)
     low, high = dataset.targets.min(axis=0).tolist(), dataset.targets.max(axis=0).tolist()

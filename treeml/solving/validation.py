@@ -6,7 +6,7 @@ reads another file, and measures the trees on rows that they were not trained on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import mean, stdev
@@ -83,7 +83,7 @@ class Validation:
         from treeml.solving.report import table_text
 
         lines = []
-        for measure in self.measures:
+        for measure in _without_synonyms(self.measures):
             train = [part.train[measure] for part in self.parts]
             spread = f"{self.spread(measure):.4g}" if len(self.parts) > 1 else ""
             row = {"measure": measure, "trained": f"{mean(train):.4g}", "unseen": f"{self.mean(measure):.4g}"}
@@ -175,6 +175,11 @@ def scores(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:
                 pinball = np.where(difference >= 0, level * difference, (level - 1) * difference)
                 found["mean_quantile_loss"] = float((weight[:, None] * pinball).sum()) / total
     return {**found, **_reported(tree, dataset, np.zeros(0, dtype=np.int32))}
+
+
+def _without_synonyms(measures: Sequence[str]) -> list[str]:
+    """The measures to show: a spec that reports `mse` names what is always measured as `mean_squared_error`."""
+    return [name for name in measures if name != "mean_squared_error" or "mse" not in measures]
 
 
 def _survival_values(tree: Tree | Forest, dataset: Dataset) -> dict[str, float]:

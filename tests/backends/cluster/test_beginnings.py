@@ -10,7 +10,7 @@ import pytest
 import treeml as tml
 from treeml.backends.claims import BOUND
 from treeml.backends.cluster import beginnings
-from treeml.backends.cluster.beginnings import groups_of, promising, solve_group
+from treeml.backends.cluster.beginnings import GroupTask, groups_of, promising, solve_group
 from treeml.backends.cluster.root_task import RootAnswer, solve_root
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.problem import Problem
@@ -69,7 +69,7 @@ def test_a_group_says_what_its_tests_say_one_by_one(text: str, seed: int) -> Non
     for upper in (None, best, best + 4):
         for number, group in enumerate(groups_of(problem)):
             values = [value for test in group if (value := exact[test].value) is not None]
-            found = solve_group(problem, number, group, upper, 600, None)
+            found = solve_group(problem, GroupTask(number, group, upper, 600, None))
             assert found.root == number
             if not values:
                 assert found.value is None
@@ -99,7 +99,7 @@ def test_neighbors_are_closed_without_being_solved(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(beginnings, "solve_root", watched)
     for number, group in enumerate(groups_of(problem)):
-        solve_group(problem, number, group, best, 600, None)
+        solve_group(problem, GroupTask(number, group, best, 600, None))
     assert len(solved) < 0.8 * len(problem.tests)
 
 
@@ -107,6 +107,6 @@ def test_a_group_that_is_stopped_has_a_bound_that_holds() -> None:
     problem = problem_of(TEXTS[0], 0)
     exact = every_cut(problem)
     for number, group in enumerate(groups_of(problem)):
-        found = solve_group(problem, number, group, None, 0.0, None)
+        found = solve_group(problem, GroupTask(number, group, None, 0.0, None))
         assert not found.is_infeasible
         assert found.bound <= min(exact[test].value or Fraction(0) for test in group)

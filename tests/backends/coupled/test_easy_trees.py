@@ -10,10 +10,13 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
-from treeml.backends.contract import Deadline, Limits, Status
+from treeml.backends.contract import Deadline, Limits, Status, Stop
+from treeml.backends.native.coupled import run as coupled_run
 from treeml.backends.native.coupled.easy_tree import easy_tree
 from treeml.backends.native.coupled.requirements import is_coupled, without_idle
 from treeml.backends.native.coupled.task import read_coupled
+from treeml.backends.planning.plan import Plan, plan
+from treeml.backends.run import run
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -91,3 +94,18 @@ def test_any_tree_is_an_answer_without_a_goal() -> None:
     assert answer.objective == ()
     assert answer.tree is not None
     assert is_answer(problem, answer.tree)
+
+
+def test_a_search_whose_tests_would_be_ready_too_late_does_not_make_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset, request = prepare(tml.parse(text_of(REQUIREMENTS[0], 3)), random_rows(2))
+    monkeypatch.setattr(coupled_run, "MANY_ENTRIES", 0)
+    for seconds_per_entry, is_made in ((3600.0, False), (0.0, True)):
+        monkeypatch.setattr(coupled_run, "SECONDS_PER_ENTRY", seconds_per_entry)
+        problem = lower(dataset, request).form(numeric=True).problem
+        options = {"kernel": "binary"}
+        planned = plan(problem, registry.get("native"), options)
+        assert isinstance(planned, Plan)
+        answer = run(planned, Limits(Deadline.after(60), options=options))
+        assert ("bits" in vars(problem)) is is_made
+        assert answer.tree is not None  # one class for everybody, if nothing else
+        assert answer.stop is (Stop.PROVED if is_made else Stop.TIME)

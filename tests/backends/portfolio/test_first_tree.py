@@ -21,6 +21,7 @@ from treeml.backends.portfolio.companion import NOTE_ON_FIRST, Companion
 from treeml.backends.portfolio.improving import improve_while
 from treeml.backends.task.greedy_start import greedy_for_bound
 from treeml.problem import answers
+from treeml.problem.answers import answer_bits
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Depth
@@ -239,3 +240,19 @@ def test_a_search_whose_time_is_over_still_finds_a_first_tree() -> None:
     Anytime(problem, offered.append, lambda: False).run(Deadline.after(0))
     assert isinstance(offered[0], Split)
     assert evaluate_goals(problem, offered[-1]) == (0,)
+
+
+@pytest.mark.parametrize("required", ["purity >= 0.6", "purity >= 0.6 require accuracy >= 0.8"])
+def test_answers_to_too_many_tests_are_not_made_for_better_trees(
+    required: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Requirements on every leaf keep the search for trees from taking columns as they are: it has few tests then."""
+    problem = problem_of(f"predict y minimize errors require depth <= 3 require {required}")
+    made: list[int] = []
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 1000)
+    monkeypatch.setattr(answers, "answer_bits", lambda asked: made.append(len(asked.tests)) or answer_bits(asked))
+    company = Companion(problem, Limits(deadline=Deadline.after(600)), None, None, lambda company: None)
+    company.is_enough = lambda: isinstance(company.tree, Split)
+    improve_while(company)
+    assert isinstance(company.tree, Split)
+    assert not made

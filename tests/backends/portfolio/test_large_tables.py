@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import treeml as tml
 from treeml.backends.anytime import proposals, search
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Deadline
+from treeml.backends.native.coded_columns import CodedColumns
+from treeml.backends.native.goals import objective_of
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node, Split
@@ -74,3 +77,36 @@ def test_a_search_that_ends_anywhere_has_offered_only_whole_trees(
     values = [evaluate_goals(problem, tree) for tree in trees]
     assert values == sorted(set(values), reverse=True)
     assert all(is_answer(problem, tree) for tree in trees)
+
+
+def test_columns_of_tests_are_written_once_for_all_searches() -> None:
+    random = np.random.default_rng(2)
+    levels: list[str | None] = [f"level {code}" for code in random.integers(0, 30, 400)]
+    levels[7] = None
+    frame = {"text": levels, "x": random.normal(size=400), "y": random.integers(0, 2, 400)}
+    spec = "predict y column text : missing separate minimize errors require depth <= 2"
+    problem = lower(*prepare(tml.parse(spec), frame)).form(numeric=True).problem
+    columns = CodedColumns(problem)
+    codes = columns.codes()
+    assert CodedColumns(problem).codes() is codes
+    assert CodedColumns(problem, frozenset([0])).codes() is not codes
+    for place, column in enumerate(columns.columns):
+        if column.test >= 0:
+            assert np.array_equal(codes[place], (~problem.bits[column.test]).astype(np.int32))
+    assert columns.at(np.arange(400), codes).codes() is codes  # all rows are not copied
+    some = columns.at(np.array([3, 5, 7]), codes).codes()
+    assert some.flags.c_contiguous  # as C wants them, without another copy
+    assert np.array_equal(some, codes[:, [3, 5, 7]])
+
+
+def test_tests_of_many_rows_are_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(2)
+    codes = random.integers(0, 40, 5000)
+    frame = {"text": [f"level {code}" for code in codes], "y": (codes == 3).astype(int)}
+    problem = (
+        lower(*prepare(tml.parse("predict y minimize errors require depth <= 2"), frame)).form(numeric=True).problem
+    )
+    monkeypatch.setattr(proposals, "MOST_ANSWERS", 40 * 1000)
+    monkeypatch.setattr(proposals, "FEWEST_ROWS", 1000)
+    best = proposals.Splits(problem, objective_of(problem)).propose(np.arange(5000))[0]
+    assert np.array_equal(problem.bits[best.test], codes == 3) or np.array_equal(problem.bits[best.test], codes != 3)

@@ -66,6 +66,11 @@ def takes(problem: Problem) -> bool:
     return all(bound.sense == "<=" and bound.sum.parts[0][0] > 0 for bound in shape)
 
 
+def needs_answers(problem: Problem) -> bool:
+    """Does the search need the answers of all rows to all tests, rather than columns as they are?"""
+    return choose_additive_kernel(problem, NO_OPTIONS)[0] == "binary"
+
+
 class LocalKernel:
     """Exact subtrees for sets of rows; only trees that split the rows are remembered with their depth."""
 

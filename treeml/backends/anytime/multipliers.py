@@ -41,9 +41,14 @@ STEEPEST = 2.0**40  # how many times its first value a price may rise to: nothin
 
 def takes(problem: Problem) -> bool:
     """Is the first goal a sum or a quotient, and does every other requirement hold in every part?"""
-    if not problem.classes or not problem.rows or not local_kernel.takes(_free(problem, _one(problem))):
+    if not problem.classes or not problem.rows or not local_kernel.takes(priced(problem)):
         return False
     return _surrogate(problem) is not None
+
+
+def priced(problem: Problem) -> Problem:
+    """A problem like those with prices in the place of requirements."""
+    return _free(problem, _one(problem))
 
 
 @dataclass(eq=False)

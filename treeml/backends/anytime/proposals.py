@@ -19,6 +19,7 @@ from treeml.problem.evaluate import answers
 from treeml.problem.problem import Problem
 
 MOST_ROWS = 50_000  # that are sorted; of more rows, a sample is
+MOST_ANSWERS, FEWEST_ROWS = 30_000_000, 2_000  # to tests that are added up; of more, those of a sample of rows are
 AT_ONCE = 1 << 24  # answers that are added up at once
 
 Rows = NDArray[np.intp]
@@ -82,6 +83,10 @@ class Splits:
         return Proposal(float(scores[place]), test)
 
     def _tests(self, places: NDArray[np.intp], rows: Rows, values: Sums) -> list[Proposal]:
+        most = max(FEWEST_ROWS, MOST_ANSWERS // len(places))
+        if len(rows) > most:
+            some = np.sort(np.random.default_rng(len(rows)).integers(0, len(rows), most))
+            rows, values = rows[some], values[some]
         yes = np.empty((len(places), values.shape[1]), dtype=np.float32)
         count = np.empty(len(places), dtype=np.int64)
         amounts, size = values.astype(np.float32), max(1, AT_ONCE // max(1, len(rows)))

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 from uuid import uuid4
 
 from treeml.backends.claims import BOUND, INFEASIBLE, Proof, combined, supporting
-from treeml.backends.cluster.beginnings import groups_of, promising, solve_group
+from treeml.backends.cluster.beginnings import GroupTask, groups_of, promising, solve_group
 from treeml.backends.cluster.connection import connected
 from treeml.backends.cluster.root_task import ROW_BY_ROW, RootAnswer, depth_bound, lower_bound
 from treeml.backends.contract import (
@@ -298,9 +298,7 @@ class _Tasks:
         most = AT_ONCE * max(1, sum(self.client.nthreads().values()))
         while self.waiting and len(self.running) < most:
             root = self.waiting.pop(0)
-            search = self.search
-            asked = (root, search.groups[root], search.value, self._seconds(), search.limits.memory)
-            future = self.client.submit(task, self.problem, *asked, self.name, pure=False, retries=2)
+            future = self.client.submit(task, self.problem, self._task(root), self.name, pure=False, retries=2)
             self.running[future] = root
             self.search.statistics["tasks"] += 1
         return bool(self.running)
@@ -312,12 +310,15 @@ class _Tasks:
         else:
             self.search.statistics["tasks_again"] += 1
             self.search.notes.append(_given_up(future))
-            search, left = self.search, self._seconds()
-            found = solve_group(search.problem, root, search.groups[root], search.value, left, search.limits.memory)
+            found = solve_group(self.search.problem, self._task(root))
         before = self.search.value
         self.search.take(found)
         if self.search.value != before:
             self._share()
+
+    def _task(self, root: int) -> GroupTask:
+        search = self.search
+        return GroupTask(root, search.groups[root], search.value, self._seconds(), search.limits.memory)
 
     def _listen(self) -> None:
         """Takes a better tree that was found here meanwhile, and tells the workers how things are."""
@@ -346,22 +347,13 @@ class _Tasks:
         return search.stop is not None or search.limits.deadline.passed or search.is_within_gap
 
 
-def task(
-    problem: Problem,
-    number: int,
-    tests: range,
-    upper: Fraction | None,
-    seconds: float,
-    memory: int | None,
-    news: str,
-) -> RootAnswer:
+def task(problem: Problem, sent: GroupTask, news: str) -> RootAnswer:
     """What a worker does: it looks for a better tree that begins with one of these tests."""
     told = _told(news)
     if told is not None:
-        seconds = min(seconds, told[1])
-        if told[0] is not None:
-            upper = told[0] if upper is None else min(upper, told[0])
-    return solve_group(problem, number, tests, upper, seconds, memory, _Latest(news))
+        best = min((value for value in (sent.upper, told[0]) if value is not None), default=None)
+        sent = replace(sent, upper=best, seconds=min(sent.seconds, told[1]))
+    return solve_group(problem, sent, _Latest(news))
 
 
 @dataclass(eq=False)

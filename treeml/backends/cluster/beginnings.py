@@ -64,30 +64,32 @@ def _split_costs(problem: Problem, feature: Feature, cost: NDArray[np.float64]) 
     return np.asarray(yes.min(axis=1) + (cost.sum(axis=0) - yes).min(axis=1))
 
 
-def solve_group(
-    problem: Problem,
-    number: int,
-    tests: range,
-    upper: Fraction | None,
-    seconds: float,
-    memory: int | None,
-    latest: Latest = lambda: None,
-) -> RootAnswer:
-    """The best tree below `upper` that begins with one of these tests, or a bound on all such trees."""
-    if len(tests) == 1:
-        return replace(solve_root(problem, tests[0], upper, seconds, memory), root=number)
-    return _Group(problem, number, tests, upper, Deadline.after(seconds), memory, latest).solve()
+@dataclass(frozen=True, slots=True)
+class GroupTask:
+    """A group of first tests, and what its search may use."""
+
+    number: int  # of the group
+    tests: range
+    upper: Fraction | None  # the value of the best tree known when the task is sent: only better trees are wanted
+    seconds: float
+    memory: int | None  # bytes
+
+
+def solve_group(problem: Problem, task: GroupTask, latest: Latest = lambda: None) -> RootAnswer:
+    """The best tree below `upper` that begins with one of the tests, or a bound on all such trees."""
+    if len(task.tests) == 1:
+        found = solve_root(problem, task.tests[0], task.upper, task.seconds, task.memory)
+        return replace(found, root=task.number)
+    return _Group(problem, task, latest, task.upper, Deadline.after(task.seconds)).solve()
 
 
 @dataclass(eq=False)
 class _Group:
     problem: Problem
-    number: int
-    tests: range
+    task: GroupTask
+    latest: Latest
     upper: Fraction | None  # the value of the best tree known anywhere
     deadline: Deadline
-    memory: int | None
-    latest: Latest
     least: Fraction | None = None  # of the bounds of the cuts that were solved
     proof: list[Evidence] = field(default_factory=lambda: [ROW_BY_ROW])
     tree: Node | None = None
@@ -96,6 +98,7 @@ class _Group:
     skips: bool = False  # was a cut closed by its neighbors?
 
     def __post_init__(self) -> None:
+        self.tests = self.task.tests
         self.moved = _moved_costs(self.problem, self.tests)
 
     def solve(self) -> RootAnswer:
@@ -112,11 +115,11 @@ class _Group:
             bound = self.solved(middle, interval)
             waiting += interval.halves(middle, bound)
         if not self.is_feasible:
-            return RootAnswer(self.number, lower_bound(self.problem), self.evidence(), is_infeasible=True)
+            return RootAnswer(self.task.number, lower_bound(self.problem), self.evidence(), is_infeasible=True)
         if self.skips and self.upper is not None:
             self.lower(self.upper)
         assert self.least is not None
-        return RootAnswer(self.number, self.least, self.evidence(), self.tree, self.value)
+        return RootAnswer(self.task.number, self.least, self.evidence(), self.tree, self.value)
 
     def solved(self, middle: int, interval: _Interval) -> Fraction | None:
         """Solves the cut in the middle of an interval, and returns its bound; None if it allows no tree."""
@@ -124,7 +127,7 @@ class _Group:
         if known is not None:
             self.upper = known if self.upper is None else min(self.upper, known)
         upper = None if self.upper is None else self.upper + self.distance(interval.first, interval.last) / 2
-        found = solve_root(self.problem, self.tests[middle], upper, self.deadline.left(), self.memory)
+        found = solve_root(self.problem, self.tests[middle], upper, self.deadline.left(), self.task.memory)
         self.proof += found.evidence
         if found.is_infeasible:
             return None

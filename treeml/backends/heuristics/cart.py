@@ -30,6 +30,7 @@ from treeml.backends.contract import (
     Status,
     Stop,
 )
+from treeml.backends.heuristics.guides import guided_tree
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, side_sums, worth
 from treeml.backends.heuristics.pruning import leaf_labels, parts, pruned
 from treeml.backends.heuristics.validated_pruning import PruningValidation, validated
@@ -92,18 +93,25 @@ class CartBackend(BackendBase):
     ) -> Answer:
         began = monotonic()
         option = {name: limits.options.get(name, known.default) for name, known in self.options.items()}
-        growth = _Growth(problem, option["criterion"], option["depth"], option["support"], limits.deadline)
-        stop = growth.grow()
-        tree = growth.tree()
-        notes: tuple[str, ...] = ()
-        if option["prune"] == "validated":
+        stops: list[Stop] = []
+        nodes, notes = 0, tuple[str, ...]()
+
+        def grow(problem: Problem) -> Node:
+            nonlocal nodes, notes
+            growth = _Growth(problem, option["criterion"], option["depth"], option["support"], limits.deadline)
+            stops.append(growth.grow())
+            tree, nodes = growth.tree(), nodes + len(growth.nodes)
+            if option["prune"] != "validated":
+                return pruned(tree, problem, option["prune"], option["price"], option["confidence"])
             how = PruningValidation(option["folds"], option["standard_errors"], limits.seed)
             smaller = validated(tree, problem, growth.again, how)
-            tree, notes = (tree, (NOT_VALIDATED,)) if smaller is None else (smaller, ())
-        else:
-            tree = pruned(tree, problem, option["prune"], option["price"], option["confidence"])
+            notes = (NOT_VALIDATED,) if smaller is None else ()
+            return tree if smaller is None else smaller
+
+        tree = guided_tree(problem, grow)
+        stop = next((stop for stop in stops if stop is not Stop.FINISHED), Stop.FINISHED)
         broken = [bound.name or bound.sense for bound in problem.bounds if not meets(bound, problem, tree)]
-        statistics = {"nodes": float(len(growth.nodes)), "solve_seconds": monotonic() - began}
+        statistics = {"nodes": float(nodes), "solve_seconds": monotonic() - began}
         if broken:
             note = "the greedy tree breaks " + ", ".join(dict.fromkeys(broken)) + "; another back-end may keep it"
             return Answer(Status.UNKNOWN, stop, statistics=statistics, raw_status="grown", notes=(note,))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -54,24 +55,7 @@ class _Options(Mapping[str, Option]):
     """The option tables of the C library, read on first use, plus the choice of the kernel."""
 
     def _table(self) -> dict[str, Option]:
-        if loader.missing() is not None:
-            return {}
-        tables = option_tables()
-        own = {
-            name: Option(int, initial, text, low=low, high=high)
-            for table in tables.values()
-            for name, (low, high, initial, text) in table.items()
-            if name not in _SET_ELSEWHERE
-        }
-        low, high, initial, text = tables["binary"]["kernel"]
-        return {
-            "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
-            "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
-            "instructions": Option(int, initial, text, low=low, high=high),
-            "upper": Option(Fraction, None, "only trees whose goal is better than this are wanted", of_goal=True),
-            "enough": Option(Fraction, None, "stop at the first tree whose goal is better than this", of_goal=True),
-            **own,
-        }
+        return {} if loader.missing() is not None else _known_options()
 
     def __getitem__(self, name: str) -> Option:
         return self._table()[name]
@@ -81,6 +65,27 @@ class _Options(Mapping[str, Option]):
 
     def __len__(self) -> int:
         return len(self._table())
+
+
+@cache
+def _known_options() -> dict[str, Option]:
+    """The table, made once: it is asked for each option of each solve."""
+    tables = option_tables()
+    own = {
+        name: Option(int, initial, text, low=low, high=high)
+        for table in tables.values()
+        for name, (low, high, initial, text) in table.items()
+        if name not in _SET_ELSEWHERE
+    }
+    low, high, initial, text = tables["binary"]["kernel"]
+    return {
+        "hand_over": Option(int, 1, HAND_OVER, low=0, high=1),
+        "kernel": Option(str, "auto", "binary: on tests; numeric: on columns as they are; auto: by size", _KERNELS),
+        "instructions": Option(int, initial, text, low=low, high=high),
+        "upper": Option(Fraction, None, "only trees whose goal is better than this are wanted", of_goal=True),
+        "enough": Option(Fraction, None, "stop at the first tree whose goal is better than this", of_goal=True),
+        **own,
+    }
 
 
 class NativeBackend(BackendBase):

@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from treeml.native.numeric import FlatThresholdTree
 from treeml.problem.problem import Feature, Problem, Test
 
+KEPT = "codes of columns"  # the name under which they are kept with their problem
+MOST_KEPT = 1 << 26  # of these codes: 256 MB
+
 
 @dataclass(frozen=True, slots=True)
 class CodedColumn:
@@ -59,16 +62,23 @@ class CodedColumns:
     def at(self, rows: NDArray[np.intp], codes: NDArray[np.int32]) -> CodedColumns:
         """The same columns on some of the rows; `codes` are those of all rows."""
         part = copy(self)
-        part._given = codes[:, rows]
+        # `codes[:, rows]` lies in memory row by row, and C would get a copy. All rows are not copied at all.
+        part._given = codes if len(rows) == codes.shape[1] else np.take(codes, rows, axis=1)
         return part
 
     def codes(self) -> NDArray[np.int32]:
         """columns x rows."""
         if self._given is not None:
             return self._given
+        kept = vars(self.problem).get(KEPT)  # columns of tests take long to write, and several searches want them
+        if kept is not None and kept[0] == self.columns:
+            return np.asarray(kept[1])
         codes = np.empty((len(self.columns), self.problem.rows), dtype=np.int32)
         for place, column in enumerate(self.columns):
             codes[place] = _codes(self.problem, column)
+        if codes.size <= MOST_KEPT and any(column.test >= 0 for column in self.columns):
+            codes.flags.writeable = False
+            vars(self.problem)[KEPT] = self.columns, codes
         return codes
 
     def to_tests(self, tree: FlatThresholdTree) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -132,9 +142,11 @@ def _answers(problem: Problem, feature: Feature, number: int) -> NDArray[np.bool
         yes = codes == 1
     elif test.kind == "at most":
         yes = codes <= test.values[0]
+    elif len(test.values) == 1:
+        yes = codes == test.values[0]
     else:
         yes = np.isin(codes, np.array(test.values, dtype=np.int32))
-    return np.where(codes < 0, test.missing_yes, yes)
+    return np.where(codes < 0, test.missing_yes, yes) if feature.has_missing else np.asarray(yes)
 
 
 def test_of_cut(problem: Problem, column: CodedColumn, cut: int) -> tuple[int, bool]:

@@ -75,7 +75,7 @@ def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:
             return Impurity(function.kind, function.labels, function.classes, weight, float(function.scale))
         if isinstance(function, LinearCost) and function.columns.names:
             lines = function.columns
-            return Lines(lines.values / lines.spread, lines.target, lines.weight, lines.ridge, lines.is_simple)
+            return Lines(lines.values, lines.target, lines.weight, lines.ridge, lines.is_simple, lines.spread)
         return CostOfRows(lambda sets: [float(function(rows)) for rows in sets])
     return ClassCosts(_cost(problem, objective, problem.rows))
 
@@ -133,7 +133,7 @@ def numeric_solver(
             problem,
             targets=centred(loss.targets),
             weight=loss.weight * objective.factor,
-            beside=objective.beside or 0.0,
+            beside=objective.beside,
             sides=_sides(loss),
             count=count,
             columns=columns,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from math import ceil, inf, isfinite, lcm
+from math import ceil, floor, inf, isfinite, lcm
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,27 +39,27 @@ class ThresholdSolver:
         cost: Any = None,
         targets: Any = None,
         weight: Any = None,
-        beside: float = 0.0,
+        beside: float | None = None,
         sides: tuple[Fraction, Fraction] | None = None,
         count: Any = None,
         columns: CodedColumns | None = None,
         fees: Sequence[int | Fraction] | NDArray[np.int64] | None = None,
     ) -> None:
         """The costs of classes, or targets with the squared loss; `sides` makes that an absolute or quantile loss, with
-        these costs per unit of a target above and below what a leaf predicts. `fees`: the cost of testing each feature.
+        these costs per unit of a target above and below what a leaf predicts. `beside`: the largest price beside such a
+        loss, which sets its rounding; None if all values fit as they are. `fees`: the cost of testing each feature.
         """
         self.problem = problem
         self.columns = CodedColumns(problem) if columns is None else columns
         self._solver = NumericSolver(self.columns.codes(), count)
         self._slack = Fraction(0)
-        self._steps = Fraction(
-            1
-        )  # of the solver per unit of the objective: a quantile loss counts in steps of its level
+        # Of the solver per unit of the objective: a quantile loss counts in steps of its level.
+        self._steps = Fraction(1)
         self._moved = Fraction(0)  # how far rounded targets move the value of any tree, in steps of the solver
         if sides is not None:
             self._set_sides(targets, weight, beside, sides)
         elif targets is not None:
-            self._solver.targets(targets, weight, beside)
+            self._solver.targets(targets, weight, beside or 0.0)
         else:
             self._solver.costs(cost)
         self._doubt = Fraction(0) if fees is None else self._set_fees(fees)
@@ -67,12 +67,18 @@ class ThresholdSolver:
         self.news: Callable[[], FlatStart | None] | None = None  # asked for a tree to go on from while a search runs
 
     def _set_sides(
-        self, targets: NDArray[np.int64], weight: NDArray[np.int64], beside: float, sides: tuple[Fraction, Fraction]
+        self,
+        targets: NDArray[np.int64],
+        weight: NDArray[np.int64],
+        beside: float | None,
+        sides: tuple[Fraction, Fraction],
     ) -> None:
         """Passes on the targets of an absolute or quantile loss; their last bits are rounded away until sums fit."""
         steps = lcm(*(side.denominator for side in sides))
         up, down = (int(side * steps) for side in sides)
-        bits = surplus_bits(targets, exact_sum(weight) * steps, ceil(beside * self.problem.rows) * steps)
+        bits = 0
+        if beside is not None:
+            bits = surplus_bits(targets, exact_sum(weight) * steps, ceil(beside * self.problem.rows) * steps)
         if bits:
             given, targets = targets, (targets + (1 << (bits - 1))) >> bits
             moved = np.abs(given - (targets << bits))
@@ -116,11 +122,11 @@ class ThresholdSolver:
         for name, value in (("depth", depth), ("leaves", leaves), ("memory", memory)):
             if value is not None:
                 settings[name] = value
-        for name, value in (("upper", upper), ("enough", enough)):
-            if value is not None:
-                # A tree below `upper` is not lost by rounded targets, and one below `enough` really is.
-                margin = ceil(self._moved) if name == "upper" else -ceil(self._moved)
-                settings[name] = round(Fraction(value) * unit) + margin
+        # Rounding must not hide a tree below `upper`, nor call a tree below `enough` that is not.
+        if upper is not None:
+            settings["upper"] = ceil(Fraction(upper) * unit + self._moved)
+        if enough is not None:
+            settings["enough"] = floor(Fraction(enough) * unit - self._moved)
         if isfinite(seconds):
             settings["microseconds"] = max(0, min(int(1e6 * seconds), 2**62))
         self._solver.start(None if start is None else self.columns.to_columns(*start))

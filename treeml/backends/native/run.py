@@ -125,7 +125,7 @@ class NativeRun:
         requirements stays open.
         """
         upper, enough = self.limits.options.get("upper"), self.limits.options.get("enough")
-        if enough is not None and answer.raw_status == "feasible, enough":
+        if enough is not None and answer.status is Status.FEASIBLE and answer.raw_status == "feasible, enough":
             answer = replace(answer, notes=(*answer.notes, f"stopped at a tree better than enough = {decimal(enough)}"))
         if upper is None:
             return answer
@@ -302,12 +302,15 @@ class NativeRun:
         )
 
     def without_memory(self) -> Answer:
-        """The answer if the search does not even begin in the memory allowed: the start, if it is one."""
+        return self.without_search(Stop.MEMORY)
+
+    def without_search(self, stop: Stop) -> Answer:
+        """The answer if the search does not even begin in the memory or time allowed: the start, if it is one."""
         if self.start is None or not meets_all(self.problem, self.start):
-            return Answer(Status.UNKNOWN, Stop.MEMORY)
+            return Answer(Status.UNKNOWN, stop)
         if not self.problem.goals:
             return Answer(Status.OPTIMAL, Stop.PROVED, self.start, (), evidence=(Evidence("no goal"),))
-        return Answer(Status.FEASIBLE, Stop.MEMORY, self.start, evaluate_goals(self.problem, self.start))
+        return Answer(Status.FEASIBLE, stop, self.start, evaluate_goals(self.problem, self.start))
 
     def _without_tree(self, found: Found, bound: Fraction | None) -> Answer:
         status = STATUS[found.status]
@@ -341,20 +344,22 @@ class NativeRun:
                 tolerance=tolerance,
                 evidence=self.ended,
             )
+        stop = Stop.GAP if self.reached_gap else STOP[found.stop]
+        is_exact = not found.tolerance and objective.beside is None and objective.custom is None
         below = None
         if found.bound is not None:
             below = objective.bound_of_first_goal(Fraction(found.bound))
         below, proof = self.with_floor(below)
         if below is not None:
             # Rounding can put a bound above the value of the tree; without rounding that is a mistake of the search.
-            if below > goals[0] and not found.tolerance and objective.beside is None and objective.custom is None:
+            if below > goals[0] and is_exact:
                 raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
             below = min(goals[0], below)
-        if self.floor is not None and below == goals[0]:
+        if (self.floor is not None or is_exact) and below == goals[0]:
             status, proof = Status.OPTIMAL, combined("bound meets tree", proof)
         return Answer(
             status,
-            Stop.PROVED if status is Status.OPTIMAL else Stop.GAP if self.reached_gap else STOP[found.stop],
+            Stop.PROVED if status is Status.OPTIMAL else stop,
             tree,
             goals,
             below,

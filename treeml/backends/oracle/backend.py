@@ -34,7 +34,7 @@ from treeml.backends.contract import (
     Status,
     Stop,
 )
-from treeml.backends.oracle.terms import recurrences_of, sums_over_leaves, value_of
+from treeml.backends.oracle.terms import recurrences_of, sums_over_leaves
 from treeml.problem.fans import chain_order, children, fan_tests, has_whole_fans, single_tests
 from treeml.problem.problem import Bound, Problem, once
 from treeml.problem.shapes import groups
@@ -200,7 +200,7 @@ class _Search:
             numbers = {id(each.term): each.number(value) for each, value in zip(self.recurrences, values, strict=True)}
             if not all(self.keeps(bound, numbers) for bound in self.problem.bounds):
                 continue
-            objective = tuple(value_of(goal.sum, numbers, Fraction(0)) or Fraction(0) for goal in self.problem.goals)
+            objective = tuple(goal.sum.with_values(numbers, Fraction(0)) or Fraction(0) for goal in self.problem.goals)
             if self.best is None or objective < self.best[0]:
                 self.best, improved = (objective, tree), True
         if improved and self.best is not None:
@@ -212,7 +212,7 @@ class _Search:
     @staticmethod
     def keeps(bound: Bound, numbers: dict[int, Fraction]) -> bool:
         """A bound on a quotient by zero holds."""
-        value = value_of(bound.sum, numbers, None)
+        value = bound.sum.with_values(numbers, None)
         if value is None:
             return True
         return {"<=": value <= bound.limit, ">=": value >= bound.limit, "=": value == bound.limit}[bound.sense]

@@ -1,13 +1,10 @@
-"""Problem -> the recurrences of its terms, and the value of a sum from those of its terms.
+"""Problem -> the recurrences of its terms.
 
 The recurrences themselves are in the files of the terms. They deliberately differ from the code that verifies answers:
 the oracle and the verifier are two readings of the same definitions, and tests compare them.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from fractions import Fraction
 
 from treeml.problem.problem import Problem
 from treeml.problem.terms import Composite, Recurrence, Sum, Term
@@ -51,17 +48,3 @@ def _directions(total: Sum, sign: int, found: dict[int, tuple[Term, set[str]]]) 
         else:
             helps = "less" if sign * factor * term.recurrence().scale(term) >= 0 else "more"
             found.setdefault(id(term), (term, set()))[1].add(helps)
-
-
-def value_of(total: Sum, numbers: Mapping[int, Fraction], undefined: Fraction | None) -> Fraction | None:
-    """The sum, given the numbers of its terms by identity; a quotient by zero is `undefined`."""
-    result = total.constant
-    for factor, term in total.parts:
-        if isinstance(term, Composite):
-            number = term.combined(lambda part, missing: value_of(part, numbers, missing), undefined)
-        else:
-            number = numbers[id(term)]
-        if number is None:
-            return None
-        result += factor * number
-    return result

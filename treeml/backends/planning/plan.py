@@ -75,6 +75,7 @@ class Plan:
     steps: tuple[Step, ...]
     reason: str = ""  # why this back-end was chosen, if the user did not name it
     remark: str = ""  # how the back-end will proceed
+    is_relaxed: bool = False  # does it solve an easier problem, whose answer is a bound if it is not the answer?
 
     def explain(self) -> list[str]:
         """The plan in sentences, in the order in which the steps are done."""

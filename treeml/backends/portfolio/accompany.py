@@ -16,6 +16,8 @@ from treeml.backends.portfolio.companion import Companion, Work
 from treeml.backends.run import run
 from treeml.problem.tree import Leaf, Node
 
+UNHURRIED = 10.0  # seconds for better trees after a bound was found, if nothing limits the time
+
 
 def accompanied(
     plan: Plan,
@@ -26,6 +28,7 @@ def accompanied(
 ) -> Answer:
     """The answer of the plan, or a better tree that was found beside it. `work` is what the companion does."""
     company = Companion(plan.problem, limits, start, on_progress, work or _improve)
+    company.has_bounds = plan.backend.can.quick
     if company.is_urgent or not plan.backend.can.quick:
         company.begin()  # a back-end that is not quick may not look around while it runs
     try:
@@ -37,6 +40,9 @@ def accompanied(
         )
         if answer.stop is Stop.MEMORY:
             company.go_on()
+        elif plan.is_relaxed and answer.stop is Stop.FINISHED:
+            company.go_on(UNHURRIED)
+            answer = replace(answer, stop=Stop.TIME) if limits.deadline.passed else answer
     finally:
         company.end()
     return _with_first_tree(company, answer, plan)
@@ -58,7 +64,7 @@ def _with_first_tree(company: Companion, answer: Answer, plan: Plan) -> Answer:
 
     Pressing Ctrl-C again ends that moment.
     """
-    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED)
+    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED) or (plan.is_relaxed and answer.stop is Stop.FINISHED)
     if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf) or company.had_no_time):
         with suppress(KeyboardInterrupt):
             company.first_tree()

@@ -32,6 +32,7 @@ MOMENT = 0.3  # seconds: a run that is over by then had no time for a tree worth
 ENDING = (
     0.4  # the most seconds to wait for the companion at the end; both together are less than a limit may be exceeded
 )
+LOOK = 0.05  # seconds between two looks of a thread that waits for the companion
 NOTE = "the tree was found by replacing parts of trees while the exact search ran"
 NOTE_ON_FIRST = "the run was stopped before its search had found a tree: this one was grown in a moment"
 
@@ -52,8 +53,10 @@ class Companion:
         self.reached: tuple[Fraction, ...] | None = None  # the best value of both
         self.bound: Fraction | None = None
         self.proof: Proof = ()
+        self.least: tuple[Fraction, Proof] | None = None  # a bound on the first goal that the companion found
         self.trace: list[Progress] = []
         self.is_stopped = False  # by the caller's on_progress
+        self.has_bounds = True  # does the exact search look for bounds that no quick search of an easier problem has?
         self.had_no_time = False  # was the run over before any search could be expected to have a good tree?
         self.failure: BaseException | None = None
         self.is_enough: Callable[[], bool] = lambda: False  # is any tree with a split enough by now?
@@ -132,6 +135,13 @@ class Companion:
         )
         return told and not self.look()
 
+    def bounded(self, bound: Fraction, proof: Proof) -> None:
+        """A bound on the first goal from a search of the companion: of an easier problem, with its own proof."""
+        if self.least is None or bound > self.least[0]:
+            self.least = bound, proof
+            if len(self.problem.goals) == 1:
+                self.hear(Progress(monotonic() - self.began, bound=bound, evidence=proof))
+
     def offer(self, tree: Node) -> bool:
         """A tree of the companion: kept if it meets every requirement and is better than all before."""
         routed = Routed(self.problem, tree)
@@ -165,10 +175,17 @@ class Companion:
                 self.is_stopped = True
         return not self.is_stopped
 
-    def go_on(self) -> None:
-        """The exact search ended early: the companion has the rest of the time."""
-        if self._thread is not None and self.limits.deadline.at < float("inf"):
-            self._thread.join(self.limits.deadline.left())
+    def go_on(self, unhurried: float = 0.0) -> None:
+        """The exact search ended early: the companion has the rest of the time, or `unhurried` if there is no limit."""
+        is_limited = self.limits.deadline.at < float("inf")
+        until = self.limits.deadline if is_limited else Deadline.after(unhurried)
+        if self._thread is None and unhurried:
+            self.begin()
+        try:
+            while self._thread is not None and self._thread.is_alive() and not until.passed and not self.look():
+                self._thread.join(min(LOOK, until.left()))
+        except KeyboardInterrupt:
+            self.is_stopped = True
 
     def end(self) -> None:
         self.had_no_time = self._thread is not None and monotonic() - self.began < MOMENT
@@ -208,6 +225,7 @@ class Companion:
             return answer
         if self.trace:
             answer = replace(answer, trace=tuple(self.trace))
+        answer = self._with_own_bound(answer, plan)
         if self.value is None or (answer.objective is not None and answer.objective <= self.value):
             return answer if answer.tree is None else self._proved(answer)
         number, bound = bounded_goal(answer), answer.bound
@@ -226,6 +244,19 @@ class Companion:
             notes=(*answer.notes, self.note),
         )
         return without_equal_sides(self.problem, self._proved(better))
+
+    def _with_own_bound(self, answer: Answer, plan: Plan) -> Answer:
+        """The answer with the companion's bound on the first goal, if that is better than its own."""
+        if self.least is None or not self.problem.goals:
+            return answer
+        bound, proof = self.least
+        reached = min((value[0] for value in (answer.objective, self.value) if value), default=None)
+        if reached is not None and bound > reached + answer.tolerance:
+            raise _contradiction(plan, f"no tree is below {bound}, and a tree with {reached} was found")
+        if answer.bound is not None and (bounded_goal(answer) != 0 or answer.bound >= bound):
+            return answer
+        bounded = None if answer.tree is None and answer.bound is None else 0
+        return replace(answer, bound=bound, bounded_goal=bounded, evidence=proof)
 
     def _proved(self, answer: Answer) -> Answer:
         """The answer as a proof if its bound is the value of its tree."""

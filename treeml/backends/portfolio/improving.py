@@ -7,14 +7,15 @@ problem, greedy trees of several kinds are the starts.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.coarse import coarsened
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
-from treeml.backends.contract import Progress
+from treeml.backends.claims import BOUND, supporting
+from treeml.backends.contract import Deadline, Progress, Status
 from treeml.backends.heuristics.cart import CartBackend
 from treeml.backends.improve.backend import ImproveBackend
 from treeml.backends.improve.rounds import ImproveSettings, improve
@@ -22,8 +23,9 @@ from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import second_search, simpler
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.relaxed import relaxed_plan
 from treeml.backends.portfolio.smallest import offers_smaller_trees
-from treeml.backends.run import run
+from treeml.backends.run import bounded_goal, run
 from treeml.problem.answers import has_many_answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
@@ -32,6 +34,8 @@ PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
+SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
+MORE_TESTS = 2000  # where these are too few for all columns
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
 
@@ -41,7 +45,10 @@ def improve_while(company: Companion) -> None:
     if company.start is not None:
         company.offer(company.start)
     if local_kernel.takes(problem):
-        search = Anytime(problem, company.offer, company.is_over, limits.seed, lambda: company.heard)
+        asked, tests = _within_reach(problem)
+        offer = company.offer if tests is None else _OfFewTests(company, tests).offer
+        heard = (lambda: company.heard) if tests is None else None
+        search = Anytime(asked, offer, company.is_over, limits.seed, heard)
         company.interrupts.append(search.interrupt)
         if second_search.takes(problem):
             if search.kernel.kernel == "numeric":
@@ -52,7 +59,9 @@ def improve_while(company: Companion) -> None:
     elif offers_smaller_trees(company):
         return
     elif multipliers.takes(problem):
-        found = Multipliers(problem, company.offer, company.is_over, company.interrupts, limits.seed)
+        asked, tests = _within_reach(problem, multipliers.priced(problem))
+        offer = company.offer if tests is None else _OfFewTests(company, tests).offer
+        found = Multipliers(asked, offer, company.is_over, company.interrupts, limits.seed)
         for is_better in found.rounds(limits.deadline):
             for criterion in CRITERIA if company.tree is None else ():
                 _offer_greedy_trees(company, criterion)
@@ -66,14 +75,59 @@ def improve_while(company: Companion) -> None:
         _improve_greedy_trees(company)
 
 
+def _within_reach(problem: Problem, searched: Problem | None = None) -> tuple[Problem, list[int] | None]:
+    """The problem on few tests, and which they are, if its search would need the answers to too many tests.
+
+    `searched`: the problem that is searched in its place, if it is another one.
+    """
+    if not has_many_answers(problem) or not local_kernel.needs_answers(searched or problem):
+        return problem, None
+    coarse = coarsened(problem, FEW_TESTS) or coarsened(problem, MORE_TESTS)
+    return coarse or (problem, None)
+
+
+@dataclass(frozen=True)
+class _OfFewTests:
+    """Takes trees on few tests in the place of the companion."""
+
+    company: Companion
+    tests: list[int]
+
+    def offer(self, tree: Node) -> bool:
+        return self.company.offer(_with_tests(tree, self.tests))
+
+
+def _bound_by_easier(company: Companion) -> None:
+    """A bound, and maybe the best tree, from an easier problem that a quick search takes, if it is not searched yet."""
+    planned = None if company.has_bounds else relaxed_plan(company.problem, registry.get(registry.default_name()))
+    if planned is None or company.is_over():
+        return
+
+    def heard(moment: Progress) -> bool:
+        if moment.bound is not None:
+            company.bounded(moment.bound, moment.evidence)
+        return not company.is_over()
+
+    seconds = min(MOST_FOR_BOUND, SHARE_FOR_BOUND * company.limits.deadline.left())
+    limits = replace(company.limits, options={}, threads=1, is_over=company.is_over, deadline=Deadline.after(seconds))
+    answer = run(planned, limits, None, heard)
+    if answer.tree is not None:
+        company.offer(answer.tree)
+    if answer.status is not Status.INFEASIBLE and answer.objective and answer.status is Status.OPTIMAL:
+        company.bounded(answer.objective[0] - answer.tolerance, supporting(answer.evidence, BOUND))
+    elif answer.bound is not None and bounded_goal(answer) == 0:
+        company.bounded(answer.bound, supporting(answer.evidence, BOUND))
+
+
 def _improve_greedy_trees(company: Companion) -> None:
     """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
     problem, replaced = company.problem, None
     coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
-    if coarse is not None:
-        _offer_greedy_trees(company, CRITERIA[0], *coarse)
-        if has_many_answers(problem):
-            _search_few_tests(company, *coarse)
+    if coarse is not None or not company.has_bounds:
+        _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))
+    _bound_by_easier(company)
+    if coarse is not None and has_many_answers(problem):
+        _search_few_tests(company, *coarse)
     for criterion in CRITERIA if problem.classes else CRITERIA[:1]:
         _offer_greedy_trees(company, criterion)
         if company.tree is not None and company.tree is not replaced:

@@ -38,7 +38,7 @@ BACKENDS = (
         "B505",
         "no back-end takes this problem",
         "Every registered back-end refused; the notes say why, one by one.",
-        "minimize squared_loss\nrequire purity >= 90%",
+        'maximize precision("yes") + recall("yes")\nrequire depth <= 6',
         "Follow one of the helps, or relax what most of them name.",
     ),
     CodeEntry(

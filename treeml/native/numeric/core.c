@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { most_misses = 3 }; /* how many filters in turn may drop too much before the others are not tried */
+enum { most_misses = 3 }; /* after this many filters in a row that drop too much, the others are not tried */
 
 int numeric_core_create (treeml_numeric *solver, const struct numeric_set *set, struct numeric_core *core) {
   struct arena *arena = &solver->arena;

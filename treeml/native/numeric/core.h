@@ -35,7 +35,7 @@ void numeric_core_narrow (struct numeric_worker *, struct numeric_core *, const 
 /* Closes the cuts that leave the core on one side. */
 void numeric_core_close (const treeml_numeric *, struct numeric_core *);
 
-/* A lower bound of the trees of at most so many leaves by the number of classes: every leaf predicts one. */
+/* A lower bound of the trees of at most `most` leaves: they predict no more classes, and rows of all others cost. */
 int64_t numeric_core_classes (struct numeric_worker *, const struct numeric_core *, int64_t most);
 
 #endif

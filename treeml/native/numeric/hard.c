@@ -7,11 +7,11 @@
 enum {
   neighbours = 15,
   fewest_rows = 400,    /* of the answer */
-  rows_of_strange = 3,  /* the answer has so many rows for every one that lies among other classes, at least */
+  rows_of_strange = 3,  /* at least this many rows are marked for every row that lies among other classes */
   most_work = 1 << 28,  /* in rows times rows compared with times columns */
   least_compared = 512, /* if fewer rows can be compared with, neighbours say too little */
   leaves_of_pair = 4,   /* of a tree of depth two */
-  share_of_rest = 16    /* classes beyond these that have more than one in so many rows are worth counting */
+  share_of_rest = 16    /* classes beyond these are worth counting if they have more than rows / share_of_rest rows */
 };
 
 /* Rows as points: in every column the share of the rows below. */

@@ -1,7 +1,7 @@
 /* Rows that are hard to predict.
 
    Most rows of a table lie among rows of their own class, and any good tree predicts them. Without them, the optimum is
-   lower by little, but trees are bounded in a fraction of the time. Every bound for some of the rows is one for all. */
+   only a little lower, and trees are bounded in a fraction of the time. A bound for some of the rows holds for all. */
 #ifndef TREEML_NUMERIC_HARD_H
 #define TREEML_NUMERIC_HARD_H
 

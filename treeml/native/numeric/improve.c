@@ -19,10 +19,10 @@ enum {
   most_patience = 11, /* how often it is doubled */
   first_trust = 3,    /* how often it is doubled at once for the last three levels of a new branch, to begin with */
   most_trust = 5,     /* and at most */
-  close = 8,          /* a start may cost more than the best tree by one part in so many */
-  near = 4, /* a new branch may cost more than the old one by one part in so many, before its last levels are solved */
+  close = 8,          /* a start may cost up to value / close more than the best tree */
+  near = 4, /* a new branch may cost up to value / near more than the old one before its last levels are solved */
   stale_moves = 12, /* moves without success, for each branch that can be replaced, after which it goes on elsewhere */
-  walk = 32,        /* how much more a tree may cost from which it goes on: one part in so many, and one */
+  walk = 32,        /* the search goes on from trees that cost up to value / walk + 1 more than the best one */
   work_of_move = 1 << 14, /* in rows: counted for every move, so that small sets get few moves */
   first_effort = 128,     /* in polls; doubled every time */
   effort_of_start = 128,  /* for the last levels of a start */

@@ -3,8 +3,9 @@
    columns.h and sort.h turn columns into ranks, data.c makes planes of costs, row_set.c and child.h hold sets of rows,
    depth_two.c finds the best tree of depth two, with intervals.h, rivals.h (many classes), quantile_stump.h and
    quantile_walk.h, and search.c those of any depth, with side.c, raise.c, trace.h and neighbours.h; greedy.c finds
-   first trees and improve.h better ones, with reroute.h, leaf.c evaluates leaves exactly, tree.c holds trees, solver.c
-   is the handle, and matrix.c a short way to it. This header declares what they share. */
+   first trees and improve.h better ones, with reroute.h, leaf.c evaluates leaves exactly, tree.c holds trees, run.c
+   runs a solve from the first trees to the proof, solver.c is the handle, and matrix.c a short way to it. This header
+   declares what they share. */
 #ifndef TREEML_NUMERIC_SOLVER_H
 #define TREEML_NUMERIC_SOLVER_H
 
@@ -163,6 +164,11 @@ static inline int64_t numeric_useful_depth (const treeml_numeric *solver, int64_
   if (price <= 0 || leaves > depth)
     return depth;
   return leaves > 1 ? leaves - 1 : 0;
+}
+
+/* The caller's code for a rank of a kept column. */
+static inline int32_t numeric_given_code (const treeml_numeric *solver, int32_t column, int32_t rank) {
+  return solver->code_of[column] ? solver->code_of[column][rank] : rank;
 }
 
 /* Trees. */

@@ -394,15 +394,15 @@ int treeml_impurity (treeml_solver *solver, int32_t kind, const int32_t *labels,
   return settle_unit (solver);
 }
 
-int treeml_lines (treeml_solver *solver, const double *values, int32_t columns, const double *target,
-                  const double *weight, double ridge, int32_t is_simple) {
+int treeml_lines (treeml_solver *solver, const double *values, const double *spread, int32_t columns,
+                  const double *target, const double *weight, double ridge, int32_t is_simple) {
   if (!solver_has_rows (solver))
     return code_of (solver);
   drop_goal (solver);
   if (!values || !target || !weight || columns < 1 || columns > 1024 || !(ridge >= 0) || isinf (ridge))
     return solver_fail (solver, TREEML_BAD_ARGUMENT,
                         "linear models need 1 to 1024 columns, targets, weights and a ridge that is not negative");
-  if (lines_make (solver, values, columns, target, weight, ridge, is_simple != 0))
+  if (lines_make (solver, values, spread, columns, target, weight, ridge, is_simple != 0))
     return solver->code;
   return settle_unit (solver);
 }

@@ -3,7 +3,8 @@
    A leaf costs the least sum of weighted squares plus ridge * weight of the leaf * the sum of its squared slopes; the
    intercept is free. Without a ridge the residual comes from a QR decomposition with pivots (Businger and Golub 1965),
    with the same tolerance for dependent columns as LAPACK's least squares; with one, from Cholesky's. A simple model
-   has a slope for one column only, the one with which it costs least. */
+   has a slope for one column only, the one with which it costs least. Numbers are centered before anything rounds
+   them, so that those far from 0 keep the digits in which they differ. */
 #include "solver/lines.h"
 
 #include <float.h>
@@ -13,13 +14,15 @@
 struct lines {
   int64_t rows;
   int32_t columns;
-  double *values; /* rows x columns, in units of the spread of each column */
+  double *values; /* rows x columns */
+  double *spread; /* of each column: the unit of its values once they are centered */
   double *target, *weight;
   double ridge;
   int is_simple;
   double *left;  /* the columns of a leaf, one after the other, centered and times the root of the weights */
   double *right; /* its targets, likewise */
-  double *square, *slope, *norm, *middle;
+  double *share; /* its weights */
+  double *square, *slope, *norm;
 };
 
 void lines_release (treeml_solver *solver) {
@@ -28,43 +31,60 @@ void lines_release (treeml_solver *solver) {
   if (!lines)
     return;
   arena_release (arena, lines->values);
+  arena_release (arena, lines->spread);
   arena_release (arena, lines->target);
   arena_release (arena, lines->weight);
   arena_release (arena, lines->left);
   arena_release (arena, lines->right);
+  arena_release (arena, lines->share);
   arena_release (arena, lines->square);
   arena_release (arena, lines->slope);
   arena_release (arena, lines->norm);
-  arena_release (arena, lines->middle);
   arena_release (arena, lines);
   solver->lines = NULL;
+}
+
+/* Centers numbers, and multiplies them by the roots of the weights. The mean is rounded like the largest of them, so
+   what is left of it is subtracted, too. Where nothing varies, all are 0 exactly. */
+static void center_numbers (double *numbers, const double *weight, int64_t count, double total, double spread) {
+  double mean = 0, left = 0, known = 0;
+  int any = 0, varies = 0;
+  for (int64_t i = 0; i < count; i++) {
+    mean += weight[i] * numbers[i];
+    if (weight[i] > 0) {
+      varies |= any && numbers[i] != known;
+      known = numbers[i];
+      any = 1;
+    }
+  }
+  mean /= total;
+  for (int64_t i = 0; i < count; i++) {
+    numbers[i] -= mean;
+    left += weight[i] * numbers[i];
+  }
+  left /= total;
+  for (int64_t i = 0; i < count; i++)
+    numbers[i] = varies ? sqrt (weight[i]) * ((numbers[i] - left) / spread) : 0;
 }
 
 /* Fills `left` and `right`; returns the weight of the rows. */
 static double center (struct lines *lines, const int32_t *rows, int64_t count) {
   const int32_t columns = lines->columns;
-  double total = 0, mean = 0;
+  double total = 0;
   for (int64_t i = 0; i < count; i++)
     total += lines->weight[rows[i]];
   const int plain = total <= 0; /* rows that weigh nothing have a model as if they weighed 1 */
   if (plain)
     total = (double) count;
-  memset (lines->middle, 0, (size_t) columns * sizeof *lines->middle);
   for (int64_t i = 0; i < count; i++) {
-    const double weight = plain ? 1 : lines->weight[rows[i]];
-    mean += weight * lines->target[rows[i]];
+    lines->share[i] = plain ? 1 : lines->weight[rows[i]];
+    lines->right[i] = lines->target[rows[i]];
     for (int32_t j = 0; j < columns; j++)
-      lines->middle[j] += weight * lines->values[rows[i] * (int64_t) columns + j];
+      lines->left[j * count + i] = lines->values[rows[i] * (int64_t) columns + j];
   }
+  center_numbers (lines->right, lines->share, count, total, 1);
   for (int32_t j = 0; j < columns; j++)
-    lines->middle[j] /= total;
-  mean /= total;
-  for (int64_t i = 0; i < count; i++) {
-    const double root = plain ? 1 : sqrt (lines->weight[rows[i]]);
-    lines->right[i] = root * (lines->target[rows[i]] - mean);
-    for (int32_t j = 0; j < columns; j++)
-      lines->left[j * count + i] = root * (lines->values[rows[i] * (int64_t) columns + j] - lines->middle[j]);
-  }
+    center_numbers (lines->left + j * count, lines->share, count, total, lines->spread[j]);
   return total;
 }
 
@@ -148,17 +168,14 @@ static double plain_loss (struct lines *lines, int64_t count) {
   return product (lines->right + rank, lines->right + rank, count - rank);
 }
 
-/* The same with the slope of one column: that which explains most. A column that varies by no more than the rounding of
-   its values is constant. */
-static double simple_loss (struct lines *lines, int64_t count, double price, double total) {
-  const double noise = DBL_EPSILON * (double) count;
+/* The same with the slope of one column: that which explains most. */
+static double simple_loss (struct lines *lines, int64_t count, double price) {
   double slope = 0, most = 0;
   const double *chosen = NULL;
   for (int32_t j = 0; j < lines->columns; j++) {
     const double *column = lines->left + j * count;
     const double squares = product (column, column, count), both = product (column, lines->right, count);
-    const double size = squares + total * lines->middle[j] * lines->middle[j];
-    if (squares <= noise * noise * size || both * both <= most * (squares + price))
+    if (squares <= 0 || both * both <= most * (squares + price))
       continue;
     most = both * both / (squares + price);
     slope = both / (squares + price);
@@ -178,7 +195,7 @@ static int line_costs (void *state, int64_t sets, const int64_t *starts, const i
     const int64_t count = starts[set + 1] - starts[set];
     const double total = center (lines, rows + starts[set], count), price = lines->ridge * total;
     if (lines->is_simple)
-      costs[set] = simple_loss (lines, count, price, total);
+      costs[set] = simple_loss (lines, count, price);
     else
       costs[set] = price > 0 ? ridge_loss (lines, count, price) : plain_loss (lines, count);
   }
@@ -192,8 +209,8 @@ static double *copy_numbers (treeml_solver *solver, const double *from, int64_t 
   return to;
 }
 
-int lines_make (treeml_solver *solver, const double *values, int32_t columns, const double *target,
-                const double *weight, double ridge, int is_simple) {
+int lines_make (treeml_solver *solver, const double *values, const double *spread, int32_t columns,
+                const double *target, const double *weight, double ridge, int is_simple) {
   const int64_t rows = solver->rows, cells = rows * columns;
   for (int64_t i = 0; i < cells; i++)
     if (!isfinite (values[i]))
@@ -201,24 +218,30 @@ int lines_make (treeml_solver *solver, const double *values, int32_t columns, co
   for (int64_t row = 0; row < rows; row++)
     if (!isfinite (target[row]) || !isfinite (weight[row]) || weight[row] < 0)
       return solver_fail (solver, TREEML_BAD_ARGUMENT, "targets must be finite, and weights also not negative");
+  for (int32_t j = 0; spread && j < columns; j++)
+    if (!(spread[j] > 0) || !isfinite (spread[j]))
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "the spread of a column must be a number above 0");
   struct lines *lines = solver->lines = arena_allocate (&solver->arena, 1, sizeof *lines);
   if (lines) {
     *lines = (struct lines) {.rows = rows, .columns = columns, .ridge = ridge, .is_simple = is_simple};
     lines->values = copy_numbers (solver, values, cells);
+    lines->spread = copy_numbers (solver, spread, columns);
     lines->target = copy_numbers (solver, target, rows);
     lines->weight = copy_numbers (solver, weight, rows);
     lines->left = copy_numbers (solver, NULL, cells);
     lines->right = copy_numbers (solver, NULL, rows);
+    lines->share = copy_numbers (solver, NULL, rows);
     lines->square = copy_numbers (solver, NULL, (int64_t) columns * columns);
     lines->slope = copy_numbers (solver, NULL, columns);
     lines->norm = copy_numbers (solver, NULL, columns);
-    lines->middle = copy_numbers (solver, NULL, columns);
   }
-  if (!lines || !lines->values || !lines->target || !lines->weight || !lines->left || !lines->right || !lines->square ||
-      !lines->slope || !lines->norm || !lines->middle) {
+  if (!lines || !lines->values || !lines->spread || !lines->target || !lines->weight || !lines->left || !lines->right ||
+      !lines->share || !lines->square || !lines->slope || !lines->norm) {
     lines_release (solver);
     return solver_fail (solver, TREEML_OUT_OF_MEMORY, "not enough memory for linear models");
   }
+  for (int32_t j = 0; !spread && j < columns; j++)
+    lines->spread[j] = 1;
   solver->custom = line_costs;
   solver->custom_state = lines;
   solver->goal = goal_custom;

@@ -5,8 +5,8 @@
 #include "solver/solver.h"
 
 /* Copies the arrays, and makes their cost that of a leaf; 0 or an error code. */
-int lines_make (treeml_solver *, const double *values, int32_t columns, const double *target, const double *weight,
-                double ridge, int is_simple);
+int lines_make (treeml_solver *, const double *values, const double *spread, int32_t columns, const double *target,
+                const double *weight, double ridge, int is_simple);
 void lines_release (treeml_solver *);
 
 #endif

@@ -34,6 +34,12 @@ class Custom(Term):
         """How far a value may be off from that of exact arithmetic; what a user's function returns counts as exact."""
         return Fraction(self.function.rounding) if isinstance(self.function, StoredCost) else Fraction(0)
 
+    def rounding_in(self, routed: Routed) -> Fraction:
+        """The same for the value of one tree: each of its leaves adds only the rounding of its own rows."""
+        if not isinstance(self.function, StoredCost):
+            return Fraction(0)
+        return sum((Fraction(self.function.restricted(rows).rounding) for _, _, rows in routed.leaves), Fraction(0))
+
     def is_never_negative(self) -> bool:
         return isinstance(self.function, StoredCost) and self.function.is_never_negative
 

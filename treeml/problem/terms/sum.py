@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from treeml.problem.grid import Grid
-from treeml.problem.terms.base import KINDS, Term
+from treeml.problem.terms.base import KINDS, Composite, Term
 
 if TYPE_CHECKING:
     from treeml.problem.evaluate import Routed
@@ -57,6 +57,19 @@ class Sum:
             part = part if factor == 1 else factor * part
             value = value + part if value else part
         return value
+
+    def with_values(self, values: Mapping[int, Fraction], undefined: Fraction | None) -> Fraction | None:
+        """The value, given those of its terms by identity; a quotient by zero is `undefined`."""
+        result = self.constant
+        for factor, term in self.parts:
+            if isinstance(term, Composite):
+                value = term.combined(lambda part, missing: part.with_values(values, missing), undefined)
+            else:
+                value = values[id(term)]
+            if value is None:
+                return None
+            result += factor * value
+        return result
 
     def grid(self, problem: Problem) -> Grid | None:
         """Where the values lie, without the constant; None if a part has no grid."""

@@ -15,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from time import perf_counter
 
+OPENING = b"treeml certificate"
 MOST_BYTES = 2**31  # of a certificate that is unpacked
 
 
@@ -47,6 +48,17 @@ def check_file(data: Path, certificate: Path, reference: bool = False) -> Checke
     except (OSError, EOFError, zlib.error) as error:
         return Checked(Verdict.UNSUPPORTED, f"{certificate.name} cannot be read: {error}", 0.0, "none")
     return check_text(data, text, reference)
+
+
+def is_certificate(path: Path) -> bool:
+    """Does the file begin like a certificate, packed or not?"""
+    with path.open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+    try:
+        with gzip.open(path) if packed else path.open("rb") as file:
+            return file.read(len(OPENING)) == OPENING
+    except (OSError, EOFError, zlib.error):
+        return False
 
 
 def is_clausal(data: Path) -> bool:

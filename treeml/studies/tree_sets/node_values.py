@@ -75,7 +75,7 @@ class NodeValues:
         table = []
         for row in rows.tolist():
             known = {key: columns[key].meaning(number) for key, number in zip(order, row, strict=True)}
-            table.append(read(partial(_value_known, known)))
+            table.append(read(partial(_value, known)))
         return Measured(codes, table)
 
     def value(self, total: Sum, negated: bool) -> Measured:
@@ -91,7 +91,7 @@ class NodeValues:
         """1 where all bounds hold."""
 
         def read(value: Callable[[Sum, Any], Any]) -> Fraction:
-            return Fraction(int(all(_holds(bound, value(bound.sum, None)) for bound in bounds)))
+            return Fraction(int(all(bound.holds(value(bound.sum, None)) for bound in bounds)))
 
         return self.sums([bound.sum for bound in bounds], read)
 
@@ -214,30 +214,5 @@ class NodeValues:
         return self._propagated(zeros, join, lambda number: Fraction(number.bit_count()))
 
 
-def _value_known(known: dict[int, Fraction], total: Sum, undefined: Fraction | None) -> Fraction | None:
-    return _value(total, known, undefined)
-
-
-def _value(total: Sum, known: dict[int, Fraction], undefined: Fraction | None) -> Fraction | None:
-    """A sum on one tree, from the values of its terms."""
-    result = total.constant
-    for factor, term in total.parts:
-        if isinstance(term, Composite):
-            part = term.combined(lambda inner, missing: _value(inner, known, missing), undefined)
-        else:
-            part = known[id(term)]
-        if part is None:
-            return None
-        result += factor * part
-    return result
-
-
-def _holds(bound: Bound, value: Fraction | None) -> bool:
-    if value is None:
-        return True
-    match bound.sense:
-        case "<=":
-            return value <= bound.limit
-        case ">=":
-            return value >= bound.limit
-    return value == bound.limit
+def _value(known: dict[int, Fraction], total: Sum, undefined: Fraction | None) -> Fraction | None:
+    return total.with_values(known, undefined)

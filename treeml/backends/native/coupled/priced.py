@@ -156,7 +156,7 @@ class PricedBounds:
         return solve(asked, limits, None, self._stopping())
 
     def _stopping(self) -> OnProgress | None:
-        """Passes on that time passes, until the user wants to stop; values with prices are not those of the goal."""
+        """Reports the time until the user wants to stop, and no values: with prices they are not those of the goal."""
         listener = self.on_progress
         if listener is None:
             return None

@@ -28,7 +28,7 @@ from treeml.problem.tree import Node
 
 if TYPE_CHECKING:
     from treeml.backends.native.coupled.thresholds import CoupledThresholds
-    from treeml.native.coupled import Coupled, CoupledFound
+    from treeml.native.coupled import Coupled
     from treeml.native.solver import Found
 
 DEEP = 3  # from this depth on, prices on requirements and smaller depths may come first,
@@ -37,6 +37,7 @@ SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a searc
 PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
+MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
 NO_GOAL = (Evidence("no goal"),)
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
@@ -74,6 +75,8 @@ class CoupledRun(NativeRun):
         """The answer to a task with the shape limits of the problem."""
         depth = depth_of(self.problem)
         is_given = self.problem.max_depth is not None
+        if self.is_too_late:
+            return self.without_search(Stop.TIME)
         try:
             solver = self.solver(task)
         except MemoryError:
@@ -87,6 +90,12 @@ class CoupledRun(NativeRun):
         finally:
             solver.close()
         return self.answered(found, task.objective, self.bound_of(found, task))
+
+    @property
+    def is_too_late(self) -> bool:
+        """Would the time be over before the tests are made and compared? Nothing looks at the clock meanwhile."""
+        entries = 0 if self.kernel == "coupled numeric" else len(self.problem.tests) * self.problem.rows
+        return entries > MANY_ENTRIES and self.limits.deadline.left() < SECONDS_PER_ENTRY * entries
 
     def bound_of(self, found: Found, task: CoupledTask) -> Fraction | None:
         """The bound of a search that has no tree yet; `answered` reads that of the others."""
@@ -209,7 +218,7 @@ class CoupledRun(NativeRun):
         begin = None
         if start is not None and meets_all(self.problem, start):
             begin = (*flat_tree(start), labels_of(start))
-        found = solver.solve(
+        return solver.solve(
             task.low,
             task.high,
             **{**self.settings(task), "depth": depth},
@@ -219,30 +228,11 @@ class CoupledRun(NativeRun):
             start=begin,
             on_progress=lambda seconds, value, bound: self._goes_on(task, value, bound),
         )
-        return as_found(found)
 
     def _goes_on(self, task: CoupledTask, value: Any, bound: Any) -> bool:
         """Reports a value and a bound. A search that has just ended ignores a False; what follows it must not."""
         self._is_ending = self._is_ending or not self.progress(task.objective, value, bound)
         return not self._is_ending
-
-
-def as_found(found: CoupledFound) -> Found:
-    """The outcome of a coupled search in the form that all native searches share."""
-    from treeml.native.solver import Found  # imported here: start-up time
-
-    return Found(
-        status=found.status,
-        stop=found.stop,
-        value=found.value,
-        bound=found.bound,
-        test=found.test,
-        left=found.left,
-        right=found.right,
-        label=found.label,
-        statistics=found.statistics,
-        kernel=found.kernel,
-    )
 
 
 def _whole(bound: int | Fraction | None) -> int | None:
