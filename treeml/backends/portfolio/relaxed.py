@@ -87,8 +87,8 @@ class Easier:
         if found.status is Status.OPTIMAL and self.has_all_goals and proof and _is_same(value, found):
             return replace(found, tree=tree, trace=(), evidence=proof)
         bound, evidence = self.bound(found)
-        if value is not None and bound is not None and bound > value[0]:  # by rounding
-            bound = value[0]
+        if value is not None and bound is not None and value[0] < bound <= value[0] + found.tolerance:
+            bound = value[0]  # rounding alone tells them apart; a larger difference is a contradiction, which is found
         return replace(
             found,
             status=Status.UNKNOWN if tree is None else Status.FEASIBLE,
