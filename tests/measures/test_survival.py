@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from itertools import pairwise, product
-from math import log
+from math import isnan, log
 from random import Random
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import treeml as tml
 from treeml.lang.diagnostic import SpecError
+from treeml.solving.validation import ValidatedPart, Validation
 from treeml.trees.export.registry import export
 from treeml.trees.svg import draw_svg
 from treeml.trees.tree import Tree
@@ -223,3 +225,14 @@ def test_no_loss_but_for_rounding_is_the_least(backend: str) -> None:
     result = tml.parse(text).solve(table, backend=backend)
     assert 0 < result.objective < 1e-12 < result.tolerance < 1e-10
     assert result.status is tml.Status.OPTIMAL
+
+
+def test_the_spread_over_parts_of_which_one_has_an_infinite_loss_is_no_number() -> None:
+    parts = tuple(
+        ValidatedPart(
+            **{**dict.fromkeys((field.name for field in fields(ValidatedPart)), None), "test": {"loss": loss}}
+        )
+        for loss in (1.0, float("inf"))
+    )
+    whole = Validation(**{**dict.fromkeys((field.name for field in fields(Validation)), None), "parts": parts})
+    assert isnan(whole.spread("loss"))

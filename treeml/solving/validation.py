@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import isfinite, nan
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,8 @@ class Validation:
         >>> result.validation.spread("accuracy")
         """
         values = [part.test[measure] for part in self.parts]
+        if not all(isfinite(value) for value in values):  # the loss of a death in a leaf without hazard
+            return nan
         return stdev(values) if len(values) > 1 else 0.0
 
     @property

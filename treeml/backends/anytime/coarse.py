@@ -14,7 +14,7 @@ from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_o
 from treeml.backends.native.inputs import forbidden_features
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Feature, Problem, Test
-from treeml.problem.terms import Sum
+from treeml.problem.terms import Sum, Term, TestCost
 
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
 
@@ -43,10 +43,13 @@ def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | 
 
 def _without_features(total: Sum) -> Sum:
     """The sum without terms that depend on the feature of a test."""
-    kept = tuple(
-        part for part in total.parts if not any(term.distinguished_features() for term in Sum((part,)).terms())
-    )
+    kept = tuple(part for part in total.parts if not any(_needs_features(term) for term in Sum((part,)).terms()))
     return total if len(kept) == len(total.parts) else replace(total, parts=kept)
+
+
+def _needs_features(term: Term) -> bool:
+    """Costs of tests have one number per feature, also if all of them are 0."""
+    return bool(term.distinguished_features()) or isinstance(term, TestCost)
 
 
 def _tests_of(problem: Problem, column: CodedColumn, cuts: int) -> list[int]:
