@@ -140,7 +140,7 @@ def test_no_bound_on_a_share_is_above_one() -> None:
 
 def test_a_share_of_rounded_weights_in_every_leaf_has_a_tree() -> None:
     text = HEAD.format(target='y is "yes"') + "minimize errors require depth <= 2 require purity >= 60%"
-    result = tml.parse(text).solve(weighed(400, 4, "uniform"), within=2.0)
+    result = tml.parse(text).solve(weighed(400, 4, "uniform"), within=60.0)  # proved in a second when idle
     assert result.tree is not None
 
 
