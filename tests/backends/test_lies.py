@@ -96,6 +96,27 @@ def test_native_that_was_stopped_proves_nothing(monkeypatch: pytest.MonkeyPatch,
     assert (result.status, result.bound, result.evidence) == (Status.FEASIBLE, None, ())
 
 
+@pytest.mark.parametrize("kernel", ["binary", "numeric"])
+@pytest.mark.parametrize("stop", ["time", "enough"])
+def test_a_bound_that_the_first_of_two_goals_meets_proves_only_that(
+    monkeypatch: pytest.MonkeyPatch, kernel: str, stop: str
+) -> None:
+    """The kernel adds both goals up: stopped one below its tree, it may have missed a tree with fewer leaves."""
+    of = Solver if kernel == "binary" else ThresholdSolver
+    honest = of.solve
+
+    def solve(self: Any, **asked: Any) -> Found:
+        found = honest(self, **asked)
+        return replace(found, status="feasible", stop=stop, bound=found.value - 1)
+
+    monkeypatch.setattr(of, "solve", solve)
+    text = CLASSES.replace("errors", "errors then minimize leaves")
+    result = solved(text, f"native(kernel = {kernel})", threads=1)
+    best = solved(text, "oracle")
+    assert result.status is Status.FEASIBLE
+    assert result.bound == best.objective[0] == result.objective[0]
+
+
 # -- clauses -----------------------------------------------------------------------
 
 

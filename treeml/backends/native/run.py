@@ -355,7 +355,8 @@ class NativeRun:
             if below > goals[0] and is_exact:
                 raise Contradiction(f"its bound {below} lies above its own tree with {goals[0]}")
             below = min(goals[0], below)
-        if (self.floor is not None or is_exact) and below == goals[0]:
+        # Of several goals only the first is bounded: the others may still be better.
+        if (self.floor is not None or is_exact) and len(goals) == 1 and below == goals[0]:
             status, proof = Status.OPTIMAL, combined("bound meets tree", proof)
         return Answer(
             status,
