@@ -122,6 +122,38 @@ def test_no_traceback_at_any_moment(spec: Path) -> None:
         assert (code == 0) == bool(output)
 
 
+# A run in which Ctrl-C comes while a class is made, which Python 3.11 turns into another error; or while an object is
+# deleted, where Python drops the exception.
+AT_ODD_MOMENTS = """
+import signal, sys, time
+import treeml.__main__, treeml.cli.main
+
+class Named:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGINT)
+
+class Deleted:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def run():
+    if sys.argv[1] == "named":
+        type("Owner", (), {"named": Named()})
+    Deleted()
+    while True:
+        time.sleep(0.01)
+
+treeml.cli.main.run = run
+treeml.__main__.main()
+"""
+
+
+@pytest.mark.parametrize("moment", ["named", "deleted"])
+def test_no_interrupt_is_lost_or_becomes_another_error(moment: str) -> None:
+    ended = subprocess.run([sys.executable, "-c", AT_ODD_MOMENTS, moment], capture_output=True, text=True, timeout=600)
+    assert (ended.returncode, ended.stderr) == (4, "interrupted before there was a tree\n")
+
+
 def test_improvement_keeps_what_it_has(spec: Path, tmp_path: Path) -> None:
     spec.write_text(
         'data "noise.csv"\npredict y\nminimize depth\nrequire errors <= 1_000\n'

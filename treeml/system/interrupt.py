@@ -8,11 +8,13 @@ a flag; pressing Ctrl-C again raises as usual, for users who do not want to wait
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
+SOON = 0.01  # seconds
 Handler = Callable[[int, FrameType | None], object]
 
 # The function behind `signal.signal`, whose lookup of handlers in an enumeration takes longer than many solves.
@@ -97,6 +99,19 @@ def remembering(note: Callable[[], None]) -> AbstractContextManager[None]:
     """Around work that calls many short solves and looks often at what `note` has changed: Ctrl-C calls it, whether a
     solve listened just then or not, and raises nothing."""
     return noting(note, lambda number, frame: None)
+
+
+def press_again_if_dropped(dropped: sys.UnraisableHookArgs) -> None:
+    """For `sys.unraisablehook`: Ctrl-C comes again if Python drops its exception, as in a destructor.
+
+    It comes from another thread and a moment later, when this hook has ended: an exception in it would be dropped, too.
+    """
+    if isinstance(dropped.exc_value, KeyboardInterrupt):
+        again = threading.Timer(SOON, press)
+        again.daemon = True
+        again.start()
+    else:
+        sys.__unraisablehook__(dropped)
 
 
 def press() -> None:
