@@ -255,3 +255,11 @@ def test_quotients_and_roots_guide_the_growth(goal: str) -> None:
         for depth, name in ((0, "oracle"), (2, "cart"), (2, "native"))
     ]
     assert alone + 0.5 * (best - alone) < greedy <= best + 1e-12
+
+
+def test_a_quotient_of_weights_too_long_to_guide_the_growth_leaves_a_tree() -> None:
+    weights = [1.0, 1.0, 1e-9, 1e-9, 1e-9, 1.0, 1e-9, 3.0, 1e-9, 1e-9, 3.0]
+    columns = {"x": [1, 2, 3, 1, 2, 3, 1, 2, 3, 1, 2], "y": list("abbababaabb"), "w": weights}
+    text = 'predict y\nweight by w\nmaximize f1("b")\nrequire depth <= 1'
+    result = tml.Model.parse(text).solve(columns, backend="cart")
+    assert result.verified

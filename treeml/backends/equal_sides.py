@@ -32,7 +32,7 @@ def without_equal_sides(problem: Problem, answer: Answer, *, joins_leaves: bool 
     joins_leaves = joins_leaves and _only_classes_matter(problem)
     if has_fans(problem):  # a fan has all its branches, whatever they hold
         return answer
-    all_gone = _kept(problem, answer, _without_any(answer.tree, joins_leaves))
+    all_gone = _kept(problem, answer, with_questions_that_matter(answer.tree, joins_leaves=joins_leaves))
     if all_gone is not None:
         return all_gone
     tried = 0
@@ -49,6 +49,15 @@ def without_equal_sides(problem: Problem, answer: Answer, *, joins_leaves: bool 
             answer = smaller
         assert answer.tree is not None
     return answer
+
+
+def with_questions_that_matter(tree: Node, *, joins_leaves: bool = True) -> Node:
+    """The tree without any split whose two sides are the same."""
+    if isinstance(tree, Leaf):
+        return tree
+    yes = with_questions_that_matter(tree.yes, joins_leaves=joins_leaves)
+    no = with_questions_that_matter(tree.no, joins_leaves=joins_leaves)
+    return yes if yes == no and (joins_leaves or isinstance(yes, Split)) else replace(tree, yes=yes, no=no)
 
 
 def _kept(problem: Problem, answer: Answer, tree: Node) -> Answer | None:
@@ -82,13 +91,6 @@ def _needless(tree: Node, joins_leaves: bool) -> Iterator[Split]:
             if node.yes == node.no and (joins_leaves or isinstance(node.yes, Split)):
                 yield node
             todo += [node.no, node.yes]
-
-
-def _without_any(tree: Node, joins_leaves: bool) -> Node:
-    if isinstance(tree, Leaf):
-        return tree
-    yes, no = _without_any(tree.yes, joins_leaves), _without_any(tree.no, joins_leaves)
-    return yes if yes == no and (joins_leaves or isinstance(yes, Split)) else replace(tree, yes=yes, no=no)
 
 
 def _without(tree: Node, split: Split) -> Node:

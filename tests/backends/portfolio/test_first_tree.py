@@ -256,3 +256,12 @@ def test_answers_to_too_many_tests_are_not_made_for_better_trees(
     improve_while(company)
     assert isinstance(company.tree, Split)
     assert not made
+
+
+@pytest.mark.parametrize("goal", ["absolute_loss", "quantile_loss(0.1) + leaves"])
+def test_a_stopped_run_has_whole_nodes_of_branches(goal: str) -> None:
+    columns = {"color": list("zyyxzxzz"), "y": [-3.5, 7.75, 7.75, 0.1, -3.5, 0.25, -3.5, 0.25]}
+    text = f"column y : number\npredict y\nbinarize color by branches\nminimize {goal}\nrequire depth <= 1"
+    result = tml.Model.parse(text).solve(columns, on_progress=lambda _: False)
+    assert result.verified
+    assert result.measures["leaves"] in (1, 3)

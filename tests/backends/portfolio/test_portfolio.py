@@ -24,8 +24,9 @@ from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.improving import improve_while
 from treeml.backends.run import run
 from treeml.lang.diagnostic import BackendError
-from treeml.problem.evaluate import evaluate_goals, is_answer
+from treeml.problem.evaluate import Routed, evaluate_goals, is_answer
 from treeml.problem.problem import Goal, Problem
+from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Depth, Leaves, Purity, Sum
 from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving import long_run
@@ -277,12 +278,16 @@ def test_multipliers_begin_anew_where_another_quotient_has_other_limited_sums() 
     search = Multipliers(problem, offer, lambda: False, [])
     rounds = search.rounds(Deadline.after(60))
     assert next(rounds)
-    assert search.quotient not in (None, -1)
+    quotient = quotient_of(problem.goals[0])
+    assert quotient is not None
+    assert search.best is not None
+    assert quotient.of(Routed(problem, search.best)) != -1
     assert next(rounds) is False
 
 
-def test_multipliers_end_at_a_quotient_of_too_many_digits() -> None:
-    search = Multipliers(highest_npv(), lambda tree: True, lambda: False, [], quotient=Fraction(-1, 2**63))
+def test_multipliers_end_at_a_quotient_of_too_many_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Quotient, "of", lambda quotient, routed: Fraction(-1, 2**63))
+    search = Multipliers(highest_npv(), lambda tree: True, lambda: False, [], best=Leaf(1))
     assert list(search.rounds(Deadline.after(60))) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,16 @@ import treeml as tml
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status, Stop
+from treeml.backends.native.coupled.relabeling import labeled
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import improving
 from treeml.backends.portfolio.accompany import accompanied
 from treeml.backends.portfolio.companion import Companion
-from treeml.backends.portfolio.relaxed import relaxed_plan
+from treeml.backends.portfolio.relaxed import fitted, relaxed_plan
 from treeml.backends.run import no_less_than_known, run
-from treeml.problem.evaluate import evaluate_goals, is_answer
+from treeml.problem.evaluate import evaluate_goals, evaluate_sum, is_answer
 from treeml.problem.problem import Problem
-from treeml.problem.tree import Leaf
+from treeml.problem.tree import Leaf, Split
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
 
@@ -82,6 +84,31 @@ def test_a_mixture_of_classes_does_not_depend_on_labels() -> None:
     found = run(relaxed(problem_of(TEXTS[1])))
     assert found.status is Status.OPTIMAL
     assert found.evidence[0].rule == "fewer requirements"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("goal", ["gini", "log_loss"])
+def test_labels_that_make_no_difference_to_the_goal_have_few_errors(goal: str, seed: int) -> None:
+    problem = problem_of(f"minimize {goal} require depth <= 2 require recall(1) >= 70%", seed)
+    errors = problem_of("minimize errors require depth <= 2", seed).goals[0].sum
+    for first, second in product(range(0, len(problem.tests), 3), repeat=2):
+        tree = Split(first, Split(second, Leaf(0), Leaf(0)), Leaf(0))
+        others = [labeled(tree, map(np.intp, labels)) for labels in product((0, 1), repeat=3)]
+        allowed = [evaluate_sum(errors, problem, other) for other in others if is_answer(problem, other)]
+        found = fitted(problem, tree)
+        assert (found is None) is (not allowed)
+        assert found is None or evaluate_sum(errors, problem, found) == min(allowed)
+
+
+def test_a_tree_of_the_second_thread_that_misses_a_requirement_gets_other_labels() -> None:
+    problem = problem_of("minimize gini require depth <= 2 require recall(1) >= 70%")
+    company = Companion(problem, Limits(), None, None, lambda _: None)
+    tree = Split(0, Split(3, Leaf(0), Leaf(0)), Leaf(0))
+    assert not company.offer(tree)
+    improving.offer_fitted(company, tree)
+    assert company.tree is not None
+    assert is_answer(problem, company.tree)
+    assert company.value == evaluate_goals(problem, tree)
 
 
 def test_what_no_tree_of_the_easier_problem_meets_no_tree_meets() -> None:

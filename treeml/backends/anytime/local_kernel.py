@@ -26,6 +26,7 @@ from treeml.backends.native.inputs import forbidden_features, make_solver, numer
 from treeml.backends.native.kernel_choice import choose_additive_kernel
 from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.backends.native.refusals import refusals
+from treeml.problem.fans import has_fans
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, LeafErrors, Leaves, Part, Purity, Support, Used
 from treeml.problem.tree import Leaf, Node
@@ -54,7 +55,7 @@ class SolvedBranch:
 
 def takes(problem: Problem) -> bool:
     """Does the goal add up over the leaves, and does every requirement hold if it holds in every part?"""
-    if not problem.goals or not problem.rows or any(True for _ in refusals(problem)):
+    if not problem.goals or not problem.rows or has_fans(problem) or any(True for _ in refusals(problem)):
         return False
     if any(kind(bound) not in (*LOCAL, *SHAPE) for bound in problem.bounds):
         return False

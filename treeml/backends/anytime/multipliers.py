@@ -3,7 +3,7 @@
 With a price on every limited sum (a Lagrange multiplier) the problem is additive, and trees for it are found quickly.
 Prices rise where a requirement is broken and fall where there is room. The leaves of every tree are then labeled again,
 so that the requirements are met at the least cost that small changes reach. A quotient is minimized as in Dinkelbach
-(1967): as a difference, at the best quotient so far.
+(1967): as a difference, at the best quotient so far; what leaves cost beside it is then worth its denominator.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.backends.anytime import local_kernel
-from treeml.backends.anytime.search import Anytime, first_tree
+from treeml.backends.anytime.grown import grown_trees
+from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.relabeling import Relabeling, excess, labeled
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.native.coupled.task import CoupledTask, read_coupled
-from treeml.problem.evaluate import Routed, meets_all
+from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem.magnitudes import row_reach
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.problem import Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Node
@@ -31,7 +32,6 @@ from treeml.problem.tree import Node
 STEPS = 4096  # prices are multiples of 1 / STEPS of the goal's unit
 FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by their squares
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
-FIRST_LEAVES, MOST_FIRST_LEAVES = 8, 4096  # of trees grown at once if leaves are all that counts
 TURNING = 1 / 16  # of the first price: below that, a price may change its sign
 ROUND = 12  # sets of prices between two beginnings
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
@@ -60,7 +60,7 @@ class Multipliers:
     is_over: Callable[[], bool]
     interrupts: list[Callable[[], None]]
     seed: int = 0
-    quotient: Fraction | None = None  # the least so far, if the goal is one
+    best: Node | None = None  # the last tree that was better than all before
     has_tree: bool = False  # was a tree better than all before?
     is_interrupted: bool = False  # by Ctrl-C, which a kernel noticed
     was_short: bool = False  # did the time for the last set of prices end before its first tree was grown?
@@ -72,7 +72,7 @@ class Multipliers:
         best: NDArray[np.float64] | None = None
         prices: NDArray[np.float64] | None = None  # of every limited sum; negative to raise it
         while True:
-            task = _surrogate(self.problem, self.quotient)
+            task = _surrogate(self.problem, self.best)
             if task is None:
                 return
             if prices is None or len(prices) != task.sums:  # at some quotients, a requirement only limits the goal
@@ -142,7 +142,7 @@ class Multipliers:
             relabeled = labeled(tree, iter(labels))
             if self.offer(relabeled):
                 is_better = self.has_tree = True
-                self.note(relabeled)
+                self.best = relabeled
         return found.sums, is_better
 
     def grow_leaves(self, task: CoupledTask, prices: NDArray[np.float64], deadline: Deadline) -> None:
@@ -152,19 +152,10 @@ class Multipliers:
         """
         if task.values[0].any() or not task.objective.price:
             return
-        free = self.priced(task, prices, 0)
-        leaves = FIRST_LEAVES
-        while not self.has_tree and leaves <= MOST_FIRST_LEAVES and not (deadline.passed or self.is_over()):
-            limit = Bound(Sum(((Fraction(1), Leaves()),)), "<=", Fraction(leaves))
-            tree = first_tree(free.asking(free.goals, (*free.bounds, limit)), deadline)
-            if tree is not None:
-                self.repair(task, tree)
-            leaves *= 2
-
-    def note(self, tree: Node) -> None:
-        quotient = quotient_of(self.problem.goals[0]) if self.problem.goals else None
-        if quotient is not None:
-            self.quotient = quotient.of(Routed(self.problem, tree))
+        for tree in grown_trees(self.priced(task, prices, 0), lambda: deadline.passed or self.is_over()):
+            self.repair(task, tree)
+            if self.has_tree:
+                return
 
 
 def _one(problem: Problem) -> Goal:
@@ -181,20 +172,45 @@ def _free(problem: Problem, goal: Goal) -> Problem:
     return problem.asking((goal,), tuple(bound for bound in problem.bounds if not limits_predictions(bound)))
 
 
-def _surrogate(problem: Problem, at: Fraction | None = None) -> CoupledTask | None:
-    """The problem with a plain first goal, in whole numbers; None if it has another kind of goal or numbers."""
+def _surrogate(problem: Problem, beside: Node | None = None) -> CoupledTask | None:
+    """The problem with a plain first goal, in whole numbers; None if it has another kind of goal or numbers.
+
+    The sum for a quotient is negative for trees that are better than the tree `beside`.
+    """
     goals = problem.goals
     try:
         if goals:
-            quotient: Quotient | None = quotient_of(goals[0])
-            if quotient is not None:
-                goals = (Goal(quotient.against(quotient.least if at is None else at)),)
+            plain = _without_quotient(problem, goals[0], beside)
+            if plain is not None:
+                goals = (plain,)
             elif any(goal.sum.kinds() - {"Predicted", "Leaves"} for goal in goals):
                 return None
         task = read_coupled(problem.asking(goals, problem.bounds))
     except OverflowError:
         return None
     return None if task.objective.price < 0 else task  # a search for trees takes prices of leaves that are not negative
+
+
+def _without_quotient(problem: Problem, goal: Goal, beside: Node | None) -> Goal | None:
+    """A plain goal in the place of a quotient, or of a quotient and a price of leaves; None for any other goal."""
+    quotient, price = _quotient_and_price(goal)
+    if quotient is None:
+        return None
+    routed = None if beside is None else Routed(problem, beside)
+    number = quotient.least if routed is None else quotient.of(routed)
+    total = quotient.against(number)
+    if price:
+        below = quotient.least_below if routed is None else max(1, quotient.denominator_of(routed))
+        worth = round(price / quotient.worth * below * number.denominator)
+        total = Sum((*total.parts, (Fraction(max(1, worth)), Leaves())))
+    return Goal(total)
+
+
+def _quotient_and_price(goal: Goal) -> tuple[Quotient | None, Fraction]:
+    leaves = [factor for factor, term in goal.sum.parts if isinstance(term, Leaves)]
+    others = tuple(part for part in goal.sum.parts if not isinstance(part[1], Leaves))
+    price = sum(leaves, Fraction(0))
+    return (quotient_of(Goal(Sum(others))) if price >= 0 else None), price
 
 
 def _first_prices(task: CoupledTask) -> NDArray[np.float64]:
@@ -226,8 +242,26 @@ def _next_prices(
 
 
 def relabeled(problem: Problem, tree: Node, deadline: Deadline) -> Node | None:
-    """The tree with labels that meet the requirements on predictions, if small changes lead there in time."""
-    task = _surrogate(problem)
+    """The tree with labels that meet the requirements, if small changes lead there in time.
+
+    Labels are first those for the least quotient that single rows allow, if the goal is one, and then better ones.
+    """
+    best: Node | None = None
+    value: tuple[Fraction, ...] = ()
+    while True:
+        other = _relabeled_beside(problem, tree, best, deadline)
+        if other is None:
+            return best
+        reached = evaluate_goals(problem, other)
+        if best is not None and reached >= value:
+            return best
+        best, value = other, reached
+        if not problem.goals or _quotient_and_price(problem.goals[0])[0] is None:
+            return best
+
+
+def _relabeled_beside(problem: Problem, tree: Node, beside: Node | None, deadline: Deadline) -> Node | None:
+    task = _surrogate(problem, beside)
     if task is None or task.excluded is not None:
         return None
     labels = Relabeling(task, Routed(problem, tree), deadline)

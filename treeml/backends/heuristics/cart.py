@@ -7,7 +7,7 @@ Nothing that it returns is ever called optimal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from math import inf
@@ -22,7 +22,6 @@ from treeml.backends.contract import (
     Answer,
     BackendBase,
     Capabilities,
-    Deadline,
     Limits,
     OnProgress,
     Option,
@@ -41,7 +40,6 @@ from treeml.problem.problem import Problem
 from treeml.problem.terms import EVERY_TERM
 from treeml.problem.tree import Leaf, Node
 
-NEVER = Deadline()
 EXACT_SUMS = 2**53
 PRUNINGS = ("goal", "complexity", "validated", "pessimistic", "description", "none")
 NOT_VALIDATED = "not pruned: validated pruning needs a goal on classes, or a squared or absolute loss"
@@ -98,7 +96,9 @@ class CartBackend(BackendBase):
 
         def grow(problem: Problem) -> Node:
             nonlocal nodes, notes
-            growth = _Growth(problem, option["criterion"], option["depth"], option["support"], limits.deadline)
+            growth = _Growth(
+                problem, option["criterion"], option["depth"], option["support"], lambda: limits.deadline.passed
+            )
             stops.append(growth.grow())
             tree, nodes = growth.tree(), nodes + len(growth.nodes)
             if option["prune"] != "validated":
@@ -125,9 +125,34 @@ class CartBackend(BackendBase):
 
 def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None = None, min_support: int = 1) -> Node:
     """A greedy tree within the problem's bounds on depth, leaves and support; it may break other bounds."""
-    growth = _Growth(problem, criterion, max_depth, min_support, NEVER)
+    growth = _Growth(problem, criterion, max_depth, min_support, lambda: False)
     growth.grow()
     return pruned(growth.tree(), problem, "goal")
+
+
+def growing_trees(problem: Problem, is_over: Callable[[], bool]) -> Iterator[Node]:
+    """Greedy trees of more and more leaves, each with the splits of the one before, within depth, leaves and support.
+
+    No fans are grown, and the trees may break other bounds.
+    """
+    growth = _Growth(problem, "gini", None, 1, is_over, has_fans=False)
+    before = 0
+    for size in _sizes(growth.most_leaves):
+        growth.most_leaves = size
+        growth.grow()
+        if growth.leaves == before or growth.late:
+            return
+        yield growth.tree()
+        before = growth.leaves
+
+
+def _sizes(most: float) -> Iterator[float]:
+    """Numbers of leaves, each a third larger than the one before."""
+    size = 1
+    while size < most:
+        yield size
+        size += 1 + size // 3
+    yield most
 
 
 @dataclass
@@ -144,8 +169,10 @@ class _Growth:
     criterion: str
     depth: int | None
     support: int
-    deadline: Deadline
+    is_over: Callable[[], bool]
+    has_fans: bool = True
     nodes: list[_Growing] = field(default_factory=list)
+    leaves: int = 0
     late: bool = False
     rows: Rows | None = None  # None: all rows of the problem
     waiting: list[tuple[float, int, tuple[int, ...]]] = field(default_factory=list)  # (-gain, node, tests)
@@ -158,33 +185,34 @@ class _Growth:
         self.most_leaves: float = inf if leaves is None else float(leaves)
         self.least_support = max(self.support, 1 if support is None else -(-support.numerator // support.denominator))
         self.known: SplitCounts | None = evidence(self.problem)
-        self.fans = fan_tests(self.problem)
+        self.fans = fan_tests(self.problem) if self.has_fans else []
         self.single = np.zeros(len(self.problem.tests), dtype=np.bool_)
         self.single[single_tests(self.problem)] = True
 
     def grow(self) -> Stop:
         """Splits the most promising leaf repeatedly; returns why it stopped."""
         try:
-            self.add(np.arange(self.problem.rows) if self.rows is None else self.rows, 0)
-            leaves = 1
-            while self.waiting and leaves < self.most_leaves:
+            if not self.nodes:
+                self.add(np.arange(self.problem.rows) if self.rows is None else self.rows, 0)
+                self.leaves = 1
+            while self.waiting and self.leaves < self.most_leaves:
                 if self.late:
                     break
                 _, number, tests = heappop(self.waiting)
-                if leaves + len(tests) > self.most_leaves:
+                if self.leaves + len(tests) > self.most_leaves:
                     continue
                 node = self.nodes[number]
                 sides = tuple([self.add(part, node.depth + 1) for part in parts(self.problem, tests, node.rows)])
                 # All children exist before the node becomes a split, so that an interrupt leaves a valid tree.
                 node.sides, node.tests = sides, tests
-                leaves += len(tests)
+                self.leaves += len(tests)
         except KeyboardInterrupt:
             return Stop.INTERRUPTED
         return Stop.TIME if self.late else Stop.FINISHED
 
     def again(self, rows: Rows) -> Node:
         """The tree that grows from these rows alone."""
-        other = _Growth(self.problem, self.criterion, self.depth, self.support, self.deadline, rows=rows)
+        other = _Growth(self.problem, self.criterion, self.depth, self.support, self.is_over, rows=rows)
         other.grow()
         return other.tree()
 
@@ -192,14 +220,11 @@ class _Growth:
         number = len(self.nodes)
         self.nodes.append(_Growing(rows, depth))
         if depth < self.most_depth:
-            self.late = self.late or self.deadline.passed or not self.has_answers_in_time()
+            self.late = self.late or self.is_over() or not has_bits_in_time(self.problem, self.is_over)
             best = None if self.late else self.best_split(rows)
             if best is not None:
                 heappush(self.waiting, (-best[0], number, best[1]))
         return number
-
-    def has_answers_in_time(self) -> bool:
-        return has_bits_in_time(self.problem, lambda: self.deadline.passed)
 
     def best_split(self, rows: Rows) -> tuple[float, tuple[int, ...]] | None:
         """The gain and the tests of the best split with enough rows on all sides; None if no split qualifies."""

@@ -23,11 +23,9 @@ MOST_ROUNDS = 5
 
 def guided_tree(problem: Problem, grow: Callable[[Problem], Node]) -> Node:
     """The best tree that grows for such sums by the first goal; for any other goal, what grows for the problem."""
-    parts = problem.goals[0].sum.parts if problem.goals else ()
-    part = next((each for each in parts if isinstance(each[1], Contingency | Ratio)), None)
-    if part is None or not problem.classes:
+    alone = _quotient_or_root(problem)
+    if alone is None:
         return grow(problem)
-    alone = Sum((part,))
     leaves = [evaluate_sum(alone, problem, Leaf(label)) for label in range(problem.classes)]
     best: tuple[Fraction, Node] | None = None
     reached = min(leaves)
@@ -44,6 +42,26 @@ def guided_tree(problem: Problem, grow: Callable[[Problem], Node]) -> Node:
     return grow(problem) if best is None else best[1]
 
 
+def guided(problem: Problem, beside: Node | None = None) -> Problem:
+    """The problem with a sum over the predictions as its first goal, in the place of a quotient or a root.
+
+    The sum leads to trees that are better than the one `beside`, or than the best leaf.
+    """
+    alone = _quotient_or_root(problem)
+    if alone is None:
+        return problem
+    trees = [Leaf(label) for label in range(problem.classes)] if beside is None else [beside]
+    total = _guide(alone, min(evaluate_sum(alone, problem, tree) for tree in trees))
+    return problem if total is None else problem.asking((Goal(total),), problem.bounds)
+
+
+def _quotient_or_root(problem: Problem) -> Sum | None:
+    """The part of the first goal that is a quotient or a root of counts; None if there is none."""
+    parts = problem.goals[0].sum.parts if problem.goals and problem.classes else ()
+    part = next((each for each in parts if isinstance(each[1], Contingency | Ratio)), None)
+    return None if part is None else Sum((part,))
+
+
 def _guide(alone: Sum, reached: Fraction) -> Sum | None:
     """The sum that is negative for trees that are better than this value, or that falls where they tend to be."""
     factor, term = alone.parts[0]
@@ -55,4 +73,7 @@ def _guide(alone: Sum, reached: Fraction) -> Sum | None:
         except CostsTooLarge:
             return None
     quotient = quotient_of(Goal(alone))
-    return None if quotient is None else quotient.against(quotient.quotient(reached))
+    try:
+        return None if quotient is None else quotient.against(quotient.quotient(reached))
+    except OverflowError:
+        return None

@@ -38,7 +38,7 @@ def evidence(problem: Problem) -> SplitCounts | None:
     A row of weight w counts w for its class. With misclassification costs it counts, for every class, what that class
     saves compared with the most expensive one, as in the altered priors of Breiman and others (1984).
     """
-    sums: list[Sum] = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
+    sums = sums_to_keep_small(problem)
     for wanted in ((Predicted, Loss, Custom), (LeafErrors, Purity)):
         for total in sums:
             for factor, term in total.parts:
@@ -56,6 +56,12 @@ def evidence(problem: Problem) -> SplitCounts | None:
                     cost = term.cost.astype(np.float64) * (1.0 if factor * term.scale >= 0 else -1.0)
                     return SplitCounts(cost.max(axis=1, initial=-np.inf, keepdims=True) - cost, None)
     return None
+
+
+def sums_to_keep_small(problem: Problem) -> list[Sum]:
+    """What is minimized, and then what is bounded: the less of it a tree has, the better."""
+    bounds = [bound.sum.negated() if bound.sense == ">=" else bound.sum for bound in problem.bounds]
+    return [goal.sum for goal in problem.goals] + bounds
 
 
 def worth(

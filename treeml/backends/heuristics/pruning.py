@@ -17,7 +17,8 @@ from math import exp, expm1, lgamma, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.problem.evaluate import meets
+from treeml.backends.heuristics.impurity import sums_to_keep_small
+from treeml.problem.evaluate import answers, meets
 from treeml.problem.fans import chained, children
 from treeml.problem.impurity_cost import ImpurityCost, bits_of_split, code_length
 from treeml.problem.problem import Problem
@@ -49,7 +50,7 @@ def leaf_labels(problem: Problem, leaves: Sequence[Rows]) -> list[int]:
     """For each set of rows the best class by the first goal (or else the first bound) on predictions."""
     if not problem.classes:
         return [-1] * len(leaves)
-    found = _predicted([goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds])
+    found = _predicted(sums_to_keep_small(problem))
     if found is None:
         return [0] * len(leaves)
     factor, term = found
@@ -82,9 +83,9 @@ def parts(problem: Problem, tests: Sequence[int], rows: Rows) -> list[Rows]:
     """The rows that pass each of the tests of a node first, and the rows that pass none."""
     found = []
     for test in tests:
-        answers = problem.bits[test][rows]
-        found.append(rows[answers])
-        rows = rows[~answers]
+        passes = answers(problem, test, rows)
+        found.append(rows[passes])
+        rows = rows[~passes]
     return [*found, rows]
 
 

@@ -67,6 +67,25 @@ def critical_prices(tree: Node, problem: Problem, rows: Rows) -> list[Fraction]:
     return _critical_prices(_priced(tree, problem, rows), len(rows))
 
 
+def smallest_cut(tree: Node, problem: Problem, is_enough: Callable[[Node], bool]) -> Node | None:
+    """The smallest tree that is enough, of those that rising prices cut this one to; None if none is found.
+
+    It is found by halving, as if every larger one were enough, too.
+    """
+    priced = _priced(tree, problem, np.arange(problem.rows))
+    prices = [Fraction(0), *sorted({price for price, _, _ in priced.changes})]
+    best: Node | None = None
+    low, high = 0, len(prices) - 1
+    while low <= high:
+        middle = (low + high) // 2
+        smaller = _cut_at(priced, prices[middle])
+        if is_enough(smaller):
+            best, low = smaller, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
 @dataclass(frozen=True, slots=True)
 class _Priced:
     """A node with what the cheapest cut of its subtree costs, as a function of the price of a leaf.

@@ -12,14 +12,16 @@ from fractions import Fraction
 from threading import Event, Lock, Thread, current_thread
 from time import monotonic, thread_time
 
-from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
+from treeml.backends.claims import Evidence, Proof
 from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Status, Stop
 from treeml.backends.equal_sides import without_equal_sides
+from treeml.backends.least_values import proved_by_least_values
 from treeml.backends.planning.plan import Plan
 from treeml.backends.portfolio.courtesy import Courtesy
 from treeml.backends.run import bounded_goal
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.evaluate import Routed, evaluate_sum, meets
+from treeml.problem.fans import has_whole_fans
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node, Split
 
@@ -145,7 +147,7 @@ class Companion:
     def offer(self, tree: Node) -> bool:
         """A tree of the companion: kept if it meets every requirement and is better than all before."""
         routed = Routed(self.problem, tree)
-        if any(not len(rows) for _, _, rows in routed.leaves):
+        if any(not len(rows) for _, _, rows in routed.leaves) or not has_whole_fans(self.problem, tree):
             return False
         value = tuple(evaluate_sum(goal.sum, self.problem, tree, routed) for goal in self.problem.goals)
         if self.value is not None and value >= self.value:
@@ -259,18 +261,15 @@ class Companion:
         return replace(answer, bound=bound, bounded_goal=bounded, evidence=proof)
 
     def _proved(self, answer: Answer) -> Answer:
-        """The answer as a proof if its bound is the value of its tree."""
+        """The answer as a proof if no value of its tree can be less."""
         if not self.problem.goals:
             return replace(answer, status=Status.OPTIMAL, stop=Stop.PROVED, evidence=(Evidence("no goal"),))
-        value = answer.objective
-        assert value is not None
-        if len(value) != 1 or answer.tolerance or answer.bound is None or answer.bound < value[0]:
-            stop = Stop.INTERRUPTED if self.is_stopped else answer.stop
-            return replace(answer, stop=stop)
-        proof = combined("bound meets tree", supporting(answer.evidence, BOUND))
-        return replace(
-            answer, status=Status.OPTIMAL, stop=Stop.PROVED, bound=value[0], bounded_goal=None, evidence=proof
-        )
+        is_met = answer.bound is not None and answer.objective == (answer.bound,)
+        if is_met or len(self.problem.goals) > 1:
+            proved = proved_by_least_values(self.problem, answer)
+            if proved.status is Status.OPTIMAL:
+                return proved
+        return replace(answer, stop=Stop.INTERRUPTED if self.is_stopped else answer.stop)
 
     def _object(self, answer: Answer, plan: Plan) -> None:
         """Raises an error if the proof disagrees with a tree of the companion."""

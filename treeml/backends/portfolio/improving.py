@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.coarse import coarsened
+from treeml.backends.anytime.grown import on_tests
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.claims import BOUND, supporting
@@ -23,12 +24,14 @@ from treeml.backends.planning.lowerings import bounded
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio import second_search, simpler
 from treeml.backends.portfolio.companion import Companion
-from treeml.backends.portfolio.relaxed import relaxed_plan
+from treeml.backends.portfolio.growing import offers_grown_trees
+from treeml.backends.portfolio.relaxed import fitted, relaxed_plan
 from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.backends.run import bounded_goal, run
 from treeml.problem.answers import has_many_answers
+from treeml.problem.evaluate import is_answer
 from treeml.problem.problem import Problem
-from treeml.problem.tree import Leaf, Node, Split
+from treeml.problem.tree import Leaf, Node
 
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
@@ -59,6 +62,7 @@ def improve_while(company: Companion) -> None:
     elif offers_smaller_trees(company):
         return
     elif multipliers.takes(problem):
+        offers_grown_trees(company, problem, company.offer)
         asked, tests = _within_reach(problem, multipliers.priced(problem))
         offer = company.offer if tests is None else _OfFewTests(company, tests).offer
         found = Multipliers(asked, offer, company.is_over, company.interrupts, limits.seed)
@@ -94,7 +98,7 @@ class _OfFewTests:
     tests: list[int]
 
     def offer(self, tree: Node) -> bool:
-        return self.company.offer(_with_tests(tree, self.tests))
+        return self.company.offer(on_tests(tree, self.tests))
 
 
 def _bound_by_easier(company: Companion) -> None:
@@ -113,7 +117,7 @@ def _bound_by_easier(company: Companion) -> None:
     answer = run(planned, limits, None, heard)
     if answer.tree is not None:
         company.offer(answer.tree)
-    if answer.status is not Status.INFEASIBLE and answer.objective and answer.status is Status.OPTIMAL:
+    if answer.status is Status.OPTIMAL and answer.objective:
         company.bounded(answer.objective[0] - answer.tolerance, supporting(answer.evidence, BOUND))
     elif answer.bound is not None and bounded_goal(answer) == 0:
         company.bounded(answer.bound, supporting(answer.evidence, BOUND))
@@ -122,6 +126,8 @@ def _bound_by_easier(company: Companion) -> None:
 def _improve_greedy_trees(company: Companion) -> None:
     """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
     problem, replaced = company.problem, None
+    if problem.classes:
+        offers_grown_trees(company, problem, company.offer)
     coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
     if coarse is not None or not company.has_bounds:
         _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))
@@ -162,7 +168,7 @@ def _search_few_tests(company: Companion, few: Problem, tests: list[int]) -> Non
 
     def heard(moment: Progress) -> bool:
         if moment.tree is not None:
-            company.offer(_with_tests(moment.tree, tests))
+            offer_fitted(company, on_tests(moment.tree, tests))
         return not company.is_over()
 
     deepest = company.problem.max_depth
@@ -173,14 +179,7 @@ def _search_few_tests(company: Companion, few: Problem, tests: list[int]) -> Non
             return
         answer = run(planned, limits, None, heard)
         if answer.tree is not None:
-            company.offer(_with_tests(answer.tree, tests))
-
-
-def _with_tests(node: Node, tests: list[int]) -> Node:
-    """A tree on few tests as a tree on the tests of the problem."""
-    if isinstance(node, Leaf):
-        return node
-    return Split(tests[node.test], _with_tests(node.yes, tests), _with_tests(node.no, tests))
+            offer_fitted(company, on_tests(answer.tree, tests))
 
 
 def _offer_greedy_trees(
@@ -200,4 +199,13 @@ def _offer_greedy_trees(
         limits = replace(company.limits, options={**options, "depth": depth})
         grown = CartBackend().solve(few or problem, limits).tree
         if grown is not None:
-            company.offer(grown if tests is None else _with_tests(grown, tests))
+            offer_fitted(company, grown if tests is None else on_tests(grown, tests))
+
+
+def offer_fitted(company: Companion, tree: Node) -> None:
+    """Offers a tree; one that misses a requirement on predictions gets labels that meet it, if there are such."""
+    if company.offer(tree) or is_answer(company.problem, tree):
+        return
+    other = fitted(company.problem, tree)
+    if other is not None:
+        company.offer(other)

@@ -17,8 +17,10 @@ from treeml.backends.contract import Answer, Backend, Deadline, Limits, OnProgre
 from treeml.backends.planning.lowerings import Step
 from treeml.backends.planning.plan import Plan, plan
 from treeml.problem.evaluate import evaluate_goals, is_answer
+from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Leaves, Monotone, Predicted, Sum, TestCost, Used
+from treeml.problem.quotient import quotient_of
+from treeml.problem.terms import Custom, Leaves, Monotone, Predicted, Sum, TestCost, Used
 from treeml.problem.tree import Node
 
 OF_COLUMNS = {Used.__name__, Monotone.__name__}
@@ -130,9 +132,35 @@ def fitted(problem: Problem, tree: Node) -> Node | None:
         return tree
     if not any(Predicted.__name__ in bound.sum.kinds() for bound in problem.bounds):
         return None
-    couples = problem.asking((), tuple(each for each in problem.bounds if {"Predicted"} == each.sum.kinds()))
-    other = relabeled(couples, tree, Deadline.after(REPAIR))
-    return other if other is not None and is_answer(problem, other) else None
+    limits = tuple(each for each in problem.bounds if {"Predicted"} == each.sum.kinds())
+    deadline = Deadline.after(REPAIR)
+    goals_of_labels = _goals_of_labels(problem)
+    for goals in dict.fromkeys((goals_of_labels, goals_of_labels[:1], ())):
+        other = relabeled(problem.asking(goals, limits), tree, deadline)
+        if other is not None and is_answer(problem, other):
+            return other
+    return None
+
+
+def _goals_of_labels(problem: Problem) -> tuple[Goal, ...]:
+    """What the goals ask of the labels of a tree: their sums over predictions, and quotients of these.
+
+    A measure of mixture is the same for all labels, so fewer errors are better.
+    """
+    goals = []
+    for goal in problem.goals:
+        if quotient_of(goal) is not None:
+            goals.append(goal)
+            continue
+        parts = tuple(part for part in goal.sum.parts if isinstance(part[1], Predicted))
+        errors = (
+            (Fraction(1), Predicted(term.function.errors()))
+            for _, term in goal.sum.parts
+            if isinstance(term, Custom) and isinstance(term.function, ImpurityCost)
+        )
+        parts = parts or tuple(errors)[:1]
+        goals += [Goal(Sum(parts))] if parts else []
+    return tuple(goals)
 
 
 def _easier(problem: Problem) -> Iterator[Easier]:

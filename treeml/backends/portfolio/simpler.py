@@ -20,6 +20,7 @@ from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.contract import Deadline
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.growing import offers_grown_trees
 from treeml.problem.evaluate import Routed, answers
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Monotone, Sum, Used
@@ -41,6 +42,8 @@ def offers_simpler_trees(company: Companion, rounds: int | None = None) -> None:
     while not company.is_over() and (rounds is None or number < rounds):
         before = company.tree
         for asked in list(_simpler(company)):
+            if number == 0 and asked.classes:
+                offers_grown_trees(company, asked, offer)
             search_while(asked, offer, company, Deadline.after(seconds), number)
             if company.is_over():
                 return

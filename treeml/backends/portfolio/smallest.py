@@ -15,6 +15,7 @@ from treeml.backends.anytime.search import DEEPEST, first_tree
 from treeml.backends.contract import Deadline
 from treeml.backends.native.coupled.requirements import limits_predictions
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.growing import offers_few_leaves
 from treeml.backends.portfolio.simpler import is_searched, search_while
 from treeml.problem.evaluate import Routed
 from treeml.problem.problem import Bound, Goal, Problem
@@ -71,6 +72,8 @@ class _Smaller:
     def grow(self) -> None:
         """Offers greedy trees of more and more levels or leaves until one keeps every limit."""
         company, most = self.company, 1
+        if isinstance(self.counted, Leaves):
+            offers_few_leaves(company, self.asked)
         largest = min(company.problem.rows, DEEPEST) if isinstance(self.counted, Depth) else company.problem.rows
         while company.tree is None and most <= largest and not company.is_over():
             shaped = self.bounded(most)

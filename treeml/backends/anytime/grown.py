@@ -1,0 +1,38 @@
+"""A problem about classes -> greedy trees of more and more leaves, in a moment.
+
+They grow on a few tests of every column, the most promising leaf first, so that each of them spends its leaves where
+they gain most. What they are worth, and whether they meet the requirements, is up to the caller, who may label their
+leaves anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from treeml.backends.anytime.coarse import coarsened
+from treeml.backends.heuristics.cart import growing_trees
+from treeml.problem.answers import has_many_answers
+from treeml.problem.problem import Problem
+from treeml.problem.tree import Leaf, Node, Split
+
+FEW_TESTS = 200  # of all columns, a few of each
+MORE_TESTS = 2000  # where these are too few for all columns
+
+
+def grown_trees(problem: Problem, is_over: Callable[[], bool]) -> Iterator[Node]:
+    """Greedy trees on few tests, each with the splits of the one before; none if there are too many tests."""
+    coarse = None
+    if len(problem.tests) > FEW_TESTS:
+        coarse = coarsened(problem, FEW_TESTS) or coarsened(problem, MORE_TESTS)
+    if coarse is None and not has_many_answers(problem):
+        yield from growing_trees(problem, is_over)
+    elif coarse is not None:
+        few, tests = coarse
+        yield from (on_tests(tree, tests) for tree in growing_trees(few, is_over))
+
+
+def on_tests(node: Node, tests: list[int]) -> Node:
+    """A tree on few tests as a tree on the tests of the problem: `tests` has a number for each of the few."""
+    if isinstance(node, Leaf):
+        return node
+    return Split(tests[node.test], on_tests(node.yes, tests), on_tests(node.no, tests))
