@@ -13,10 +13,11 @@ from treeml.backends import registry
 from treeml.backends.claims import Evidence
 from treeml.backends.contract import NO_LIMITS, Answer, BackendBase, Capabilities, Deadline, Limits, Status, Stop
 from treeml.backends.oracle.backend import OracleBackend
+from treeml.backends.planning.divide import _Quotients
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import Routed, evaluate_goals
-from treeml.problem.problem import Goal, Problem
+from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
 from treeml.problem.terms import Depth, Leaves, Predicted, Ratio, Sum
 from treeml.problem.tree import Leaf
@@ -287,7 +288,7 @@ class StoppedNear(Additive):
 @pytest.mark.parametrize("seed", range(60))
 def test_a_stopped_search_has_a_bound_from_the_least_quotient(seed: int) -> None:
     """The kept time goes to the sum at the least quotient, whose bound holds for the quotients of all trees."""
-    problem = with_quotient(seed, ("Support",))
+    problem = with_quotient(seed, ("Support", "Predicted"))
     quotient = None if problem is None or len(problem.goals) != 1 else quotient_of(problem.goals[0])
     if problem is None or quotient is None:
         return
@@ -303,7 +304,10 @@ def test_a_stopped_search_has_a_bound_from_the_least_quotient(seed: int) -> None
 
 
 def test_stopped_f1_is_bounded_by_the_errors() -> None:
-    """Two rows are equal and of different classes, so no tree has fewer than one error."""
+    """Two rows are equal and of different classes, so no tree has fewer than one error.
+
+    Nor has any more than two true positives, as rows alone show: with both, f1 is at most 4 / 5.
+    """
     of_it = np.array([[own] for own in (0, 1, 0, 1)])
     named = np.array([[0, 1]])
     above = 2 * of_it * named
@@ -315,6 +319,21 @@ def test_stopped_f1_is_bounded_by_the_errors() -> None:
     planned = plan(problem, backend)
     assert isinstance(planned, Plan)
     answer = run(planned, Limits(Deadline.after(60)))
-    assert answer.status is Status.FEASIBLE
-    assert answer.bound is not None
-    assert answer.bound > -1
+    assert answer.status is Status.OPTIMAL
+    assert answer.bound == Fraction(-4, 5)
+
+
+def test_recall_limits_the_denominator_of_precision() -> None:
+    """The bound of a sum is worth more for precision, the more rows are surely predicted positive."""
+    of_it, named = np.array([[own] for own in (0, 1, 1, 1, 1, 0)]), np.array([[0, 1]])
+    precision = Ratio(single(Predicted(of_it * named)), single(Predicted(np.ones_like(of_it) * named)))
+    recall = Bound(single(Predicted(of_it * named)), ">=", Fraction(3), "recall")
+    goals, limits = (Goal(single(precision, -1)),), (bound(Depth(), "<=", 1, "depth"), recall)
+    problem = binary(["00", "11", "11", "01", "01", "11"], 2, goals, limits)
+    quotient = quotient_of(problem.goals[0])
+    assert quotient is not None
+    search = _Quotients(Additive().solve, problem, quotient, NO_LIMITS, None)
+    assert search.smallest == 3
+    assert not search.may_be_empty
+    search.draw(Fraction(-3, 4), Fraction(-2), (Evidence("search bound"),))
+    assert search.low == Fraction(-3, 4) - Fraction(2, 4) / 3

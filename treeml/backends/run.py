@@ -14,6 +14,7 @@ from time import monotonic
 from treeml.backends.claims import Contradiction, Evidence, UnfoundedClaim, is_sharp
 from treeml.backends.contract import NO_LIMITS, Answer, Backend, Limits, OnProgress, Status, Stop
 from treeml.backends.equal_sides import without_equal_sides
+from treeml.backends.least_values import proved_by_least_values
 from treeml.backends.options import settle, threaded
 from treeml.backends.planning.plan import Plan
 from treeml.lang.diagnostic import BackendError, Diagnostic, SpecError
@@ -52,6 +53,8 @@ def run(
     answer = checked(plan, _with_rounding(plan.problem, answer), start)
     answer = without_equal_sides(plan.problem, answer, joins_leaves=plan.backend.can.proves)
     answer = no_less_than_known(plan.problem, no_more_than_shown(plan.problem, answer))
+    if plan.backend.can.proves and len(plan.problem.goals) > 1:
+        answer = proved_by_least_values(plan.problem, answer)
     statistics = {"seconds": monotonic() - began, **answer.statistics}
     notes = answer.notes
     if limits.memory is not None and not plan.backend.can.keeps_memory:

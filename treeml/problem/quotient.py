@@ -53,7 +53,10 @@ class Quotient:
     # -- against a number -----------------------------------------------------------------
 
     def against(self, number: Fraction) -> Sum:
-        """The sum that is negative for quotients below the number, and 0 for a denominator of 0."""
+        """The sum that is negative for quotients below the number, and 0 for a denominator of 0.
+
+        Raises OverflowError beyond 64 bits.
+        """
         return self._weighed(number.denominator, number.numerator)
 
     def bound(self, number: Fraction) -> Bound:
@@ -96,8 +99,10 @@ class Quotient:
         return most, steepest * most + 1
 
     def _weighed(self, above: int, below: int) -> Sum:
-        cost = checked_product(self.above, above) - checked_product(self.below, below)
-        return Sum(((Fraction(1), Predicted(cost)),))
+        first, second = checked_product(self.above, above), checked_product(self.below, below)
+        if largest(first) + largest(second) >= 2**63:
+            raise OverflowError("a difference of whole numbers does not fit in 64 bits")
+        return Sum(((Fraction(1), Predicted(first - second)),))
 
     # -- the range of its values ------------------------------------------------------------
 

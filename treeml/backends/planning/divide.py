@@ -11,7 +11,7 @@ quotients of all trees, because the least and the greatest denominator are known
 
 Near the best quotient the terms nearly cancel, so a search that is stopped early has no useful bound there. Where time
 is limited, a part of it is kept for a solve at the least quotient that single rows allow: for f1 that is 1, and the sum
-is the number of errors, of which early bounds are much better.
+is the number of errors, of which early bounds are much better. Rows alone draw a first line, at 0: the least numerator.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from time import monotonic
 from treeml.backends.claims import BOUND, OPTIMAL, Contradiction, Evidence, Proof, combined, supporting
 from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.evaluate import Routed, evaluate_sum, is_answer
+from treeml.problem.least_sums import least_sum
 from treeml.problem.magnitudes import added, row_ends
 from treeml.problem.neighbors import simplest_between
 from treeml.problem.problem import Goal, Problem
@@ -34,7 +35,8 @@ from treeml.problem.tree import Leaf, Node
 
 ZERO = Fraction(0)
 BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
-KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end
+KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end;
+KEPT_BESIDE_LIMITS = 0.5  # the same if predictions are limited: then bounds near the best quotient take even longer
 
 
 def divide(inner: Solve) -> Solve:
@@ -62,10 +64,13 @@ class _Quotients:
         self.tree: Node | None = None
         self.best: Fraction | None = None  # the quotient of the tree
         self.below = 0  # the denominator of the tree
-        self.smallest = quotient.least_below  # no positive denominator is smaller
+        least = least_sum(quotient.below, problem.bounds)
+        self.smallest = max(quotient.least_below, least)  # no positive denominator is smaller
         self.largest = max(1, quotient.most_below)
-        self.lines: dict[Fraction, Fraction] = {}  # s -> m: no tree has numerator - s * denominator below m
-        self.may_be_empty = quotient.may_be_empty  # can a denominator be 0?
+        # s -> m: no tree has numerator - s * denominator below m
+        self.lines = {ZERO: Fraction(least_sum(quotient.above, problem.bounds))}
+        self.searched_at: set[Fraction] = set()  # the s of searches
+        self.may_be_empty = quotient.may_be_empty and least <= 0  # can a denominator be 0?
         self.low = quotient.least  # no quotient is smaller
         self.proofs = [Evidence("row by row", "quotients of single rows")]  # of `low`
         self.statistics: dict[str, float] = {}
@@ -85,14 +90,19 @@ class _Quotients:
         leaves = [Leaf(label) for label in range(self.problem.classes) if added(term.cost[:, label]) <= least]
         if any(is_answer(self.problem, leaf) for leaf in leaves):
             return self.limits.deadline
-        return Deadline.after((1 - KEPT) * left)
+        limits_predictions = any(Predicted.__name__ in bound.sum.kinds() for bound in self.problem.bounds)
+        return Deadline.after((1 - (KEPT_BESIDE_LIMITS if limits_predictions else KEPT)) * left)
 
     def solve(self, start: Node | None) -> Answer:
         for tree in (start, *map(Leaf, range(self.problem.classes))):
             if tree is not None and is_answer(self.problem, tree):
                 self.improve(tree)
         ended = self.searched(self.settle_empty())
-        if ended.stop is not Stop.TIME or self.deadline is self.limits.deadline or self.quotient.least in self.lines:
+        if (
+            ended.stop is not Stop.TIME
+            or self.deadline is self.limits.deadline
+            or self.quotient.least in self.searched_at
+        ):
             return ended
         self.deadline = self.limits.deadline
         return self.searched(self.settle_empty() or self.step_at(self.quotient.least))
@@ -126,6 +136,7 @@ class _Quotients:
 
     def step_at(self, at: Fraction) -> Answer | None:
         known = self.best
+        self.searched_at.add(at)
         answer = self.ask(self.quotient.against(at), at)
         if answer.status is Status.INFEASIBLE:
             return self.infeasible(answer)
@@ -155,7 +166,7 @@ class _Quotients:
             return self.low
         for toward, low, high in ((-1, self.smallest, self.below), (1, self.below, self.largest)):
             simple = self.best and _simplest(self.best, self.best + toward * abs(self.best) * BESIDE)
-            if simple and simple not in self.lines and self.least_between(low, high) < self.best:
+            if simple and simple not in self.searched_at and self.least_between(low, high) < self.best:
                 return simple
         return self.best
 
@@ -204,7 +215,7 @@ class _Quotients:
     def draw(self, at: Fraction, least: Fraction, evidence: Proof) -> None:
         """No tree has numerator - at * denominator below `least`, in units of the denominator of `at`."""
         line = Fraction(ceil(least)) / at.denominator  # the sum is a whole number
-        if not evidence or (at in self.lines and self.lines[at] >= line):
+        if not evidence or (at in self.lines and self.lines[at] > line):
             return
         self.lines[at] = line
         low = self.least_between(self.smallest, self.largest)

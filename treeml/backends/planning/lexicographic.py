@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from treeml.backends.claims import BOUND, OPTIMAL, Evidence, combined, supporting
 from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.least_values import proved_by_least_values
 from treeml.lang.diagnostic import BackendError, Diagnostic
 from treeml.problem.evaluate import evaluate_sum
 from treeml.problem.problem import Bound, Goal, Problem
@@ -28,7 +29,8 @@ def lexicographic(inner: Solve) -> Solve:
         values: tuple[Fraction, ...] = ()
         best = start
         for number, goal in enumerate(problem.goals):
-            answer = inner(problem.asking((goal,), problem.bounds + held), limits, best, _told(on_progress, values))
+            asked = problem.asking((goal,), problem.bounds + held)
+            answer = proved_by_least_values(asked, inner(asked, limits, best, _told(on_progress, values)))
             if number == 0 and answer.tree is None:
                 return answer
             if answer.status is Status.INFEASIBLE:
@@ -93,7 +95,11 @@ def combined_stages(problem: Problem, stages: list[Answer]) -> Answer:
             evidence=() if unproved.bound is None else combined("goals in turn", basis),
         )
     if len(stages) < len(problem.goals):
-        return replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=None, evidence=())
+        # Later goals may be at the least that they can be.
+        last, evidence = len(stages) - 1, combined("goals in turn", _proofs(stages))
+        bound = objective[last] - common.tolerance if evidence else None
+        stopped = replace(common, status=Status.FEASIBLE, stop=_why_short(stages), bound=bound, evidence=evidence)
+        return replace(stopped, bounded_goal=None if bound is None else last)
     evidence = combined("goals in turn", _proofs(stages))
     return replace(common, status=Status.OPTIMAL, stop=Stop.PROVED, bounded_goal=len(stages) - 1, evidence=evidence)
 
