@@ -272,6 +272,18 @@ def test_bounds_from_elsewhere_and_a_start_tree() -> None:
     assert (enough.status, enough.stop) == ("feasible", "enough")
 
 
+def test_data_that_take_all_of_the_time_are_not_merged_to_the_end() -> None:
+    bits, values = fair_data()
+    solver = Coupled(bits, values)
+    late = solver.solve([-200], [200], depth=3, seconds=0)
+    assert (late.status, late.stop, late.value, late.bound) == ("unknown", "time", None, None)
+    assert late.statistics["tests"] == 0
+    solver.interrupt()
+    stopped = solver.solve([-200], [200], depth=3)
+    assert (stopped.status, stopped.stop) == ("unknown", "interrupted")
+    assert solver.solve([-200], [200], depth=3).value == Coupled(bits, values).solve([-200], [200], depth=3).value
+
+
 def test_forbidden_tests_are_not_used() -> None:
     bits, values = fair_data()
     forbidden = np.zeros(len(bits), dtype=np.uint8)

@@ -14,7 +14,7 @@ from treeml.native.coupled import Coupled
 from treeml.native.coupled_numeric import CoupledNumeric
 from treeml.native.numeric import NumericSolver
 from treeml.native.solver import Solver
-from treeml.native.solver_input import Labels, Targets
+from treeml.native.solver_input import CostOfRows, Labels, Targets
 
 ROWS, TESTS = 2000, 40
 
@@ -52,6 +52,25 @@ def test_the_best_tree_is_kept(kind: str, settings: dict[str, Any]) -> None:
             assert found.value <= min(values) * (1 + Fraction(1, 10**9))
             stopped += found.stop != "proved"
     assert stopped
+
+
+def test_the_best_of_the_splits_that_were_looked_at_is_kept() -> None:
+    random = np.random.default_rng(3)
+    bits = (random.random((6, 50)) < 0.5).astype(np.uint8)
+    calls = 0
+
+    def cost(sets: list[np.ndarray]) -> list[float]:
+        nonlocal calls
+        if len(sets) > 2:  # the sides of the first splits
+            calls += 1
+            searched.interrupt()
+        return [min(np.count_nonzero(bits[2, rows]), np.count_nonzero(1 - bits[2, rows])) for rows in sets]
+
+    searched = Solver(bits, CostOfRows(cost))
+    found = searched.solve(depth=3)
+    assert (found.status, found.stop, calls) == ("feasible", "interrupted", 1)
+    assert found.value == 0
+    assert list(found.test) == [2, -1, -1]
 
 
 @pytest.mark.parametrize("kind", ["two classes", "three classes", "numbers"])

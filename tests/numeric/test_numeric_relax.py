@@ -76,6 +76,18 @@ def test_few_leaves_are_divided_between_the_sides(seed: int) -> None:
     assert boxes > 0
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_leaves_with_a_price(seed: int) -> None:
+    random, boxes = Random(400 + seed), 0.0
+    for _ in range(40):
+        case = replace(limited_case(random), price=random.choice((1, 1, 2, 3, 5, 20)))
+        solver = case.solver()
+        solver.set(climb=1 << 20, greedy=0, improve=0, deepen=random.choice((0, 200)))
+        assert_best(case, solver, solver.solve())
+        boxes += solver.statistics()["boxes"]
+    assert boxes > 0
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("leaves", [5, 6])
 def test_targets_raise_the_bound_of_few_leaves(classes: int, leaves: int) -> None:

@@ -12,7 +12,7 @@ import treeml as tml
 from treeml.backends.contract import Deadline, Limits, Progress, Status
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coupled import run as coupled_run
-from treeml.backends.native.coupled.priced import PricedBounds
+from treeml.backends.native.coupled.priced import EASIER, PricedBounds
 from treeml.backends.native.coupled.relabeling import Relabeling
 from treeml.backends.native.coupled.requirements import is_coupled
 from treeml.backends.native.coupled.task import cost_of, read_coupled
@@ -21,7 +21,7 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import Routed, evaluate_goals, meets_all
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Depth
+from treeml.problem.terms import Depth, Leaves
 from treeml.problem.tree import Leaf
 from treeml.testing.coupled_problems import coupled_problem
 from treeml.testing.problems import bound
@@ -145,6 +145,27 @@ def test_bounds_by_prices_hold_and_their_trees_meet_every_requirement() -> None:
             assert meets_all(problem, prices.tree)
             assert evaluate_goals(problem, prices.tree) >= truth.objective
     assert met > 5
+
+
+@pytest.mark.parametrize("number", [20])
+def test_bounds_by_prices_of_leaves_hold(number: int) -> None:
+    """What the bound gets back is the price of as many leaves as are allowed."""
+    eased = 0
+    for place, (problem, _) in enumerate(deep_problems(number)):
+        leaves = 3 + place % 3
+        problem = problem.asking(problem.goals, (*problem.bounds, bound(Leaves(), "<=", leaves, "leaves")))
+        task, truth = read_coupled(problem), OracleBackend().solve(problem)
+        if task.excluded is not None or truth.tree is None:
+            continue
+        solve, bounding = NATIVE.solve, (None, NATIVE.bounding)[place % 2]
+        prices = PricedBounds(problem, task, Limits(Deadline.after(60)), solve, None, bounding, leaves=leaves)
+        prices.search_first(2, 60)
+        prices.search(60)
+        assert prices.bound is not None
+        assert prices.bound <= cost_of(problem, task, truth.tree)
+        assert prices.tree is None or meets_all(problem, prices.tree)
+        eased += prices.ease > EASIER
+    assert eased > 0
 
 
 def test_prices_of_shallow_trees_are_where_a_search_of_deep_ones_begins() -> None:

@@ -257,10 +257,15 @@ static size_t slots_for (int64_t items) {
   return slots;
 }
 
-static void merge_tests_of (treeml_coupled *coupled, uint64_t *forms, int32_t *slots, size_t room) {
+enum { rows_between_clocks = 1 << 14 };
+
+/* These return 0 if the search is to stop. */
+static int merge_tests_of (treeml_coupled *coupled, uint64_t *forms, int32_t *slots, size_t room) {
   struct merged *merged = &coupled->merged;
   const int64_t words = coupled->words;
   for (int64_t test = 0; test < coupled->tests; test++) {
+    if (coupled_is_over (coupled))
+      return 0;
     if (coupled->forbidden[test])
       continue;
     int flipped;
@@ -285,6 +290,7 @@ static void merge_tests_of (treeml_coupled *coupled, uint64_t *forms, int32_t *s
     merged->flipped[merged->tests] = (uint8_t) flipped;
     merged->column[merged->tests++] = coupled->column_of[test];
   }
+  return 1;
 }
 
 /* Numbers the columns of the kept tests from 0: a column has the number of its first test. */
@@ -298,18 +304,24 @@ static void number_columns (struct merged *merged) {
 }
 
 /* The answers of every row, `width` words each. */
-static void answers_of_rows (const treeml_coupled *coupled, const uint64_t *forms, uint64_t *answers, int64_t width) {
-  for (int32_t test = 0; test < coupled->merged.tests; test++)
+static int answers_of_rows (treeml_coupled *coupled, const uint64_t *forms, uint64_t *answers, int64_t width) {
+  for (int32_t test = 0; test < coupled->merged.tests; test++) {
+    if (coupled_is_over (coupled))
+      return 0;
     for (int64_t w = 0; w < coupled->words; w++)
       for (uint64_t rest = forms[test * coupled->words + w]; rest; rest &= rest - 1)
         answers[(64 * w + lowest_bit (rest)) * width + test / 64] |= (uint64_t) 1 << (test % 64);
+  }
+  return 1;
 }
 
 /* Numbers the distinct rows; `representative` gets one of the caller's rows for each. */
-static void merge_rows (treeml_coupled *coupled, const uint64_t *answers, int64_t width, int32_t *slots, size_t room,
-                        int32_t *representative) {
+static int merge_rows (treeml_coupled *coupled, const uint64_t *answers, int64_t width, int32_t *slots, size_t room,
+                       int32_t *representative) {
   struct merged *merged = &coupled->merged;
   for (int64_t row = 0; row < coupled->rows; row++) {
+    if (row % rows_between_clocks == 0 && coupled_is_over (coupled))
+      return 0;
     const uint64_t *here = answers + row * width;
     size_t at = (size_t) hash_words (here, width, 1) & (room - 1);
     while (slots[at] && memcmp (answers + representative[slots[at] - 1] * width, here, (size_t) width * sizeof *here))
@@ -320,6 +332,7 @@ static void merge_rows (treeml_coupled *coupled, const uint64_t *answers, int64_
     }
     merged->row_of[row] = slots[at] - 1;
   }
+  return 1;
 }
 
 static int list_answers (treeml_coupled *coupled, const uint64_t *answers, int64_t width,
@@ -339,6 +352,8 @@ static int list_answers (treeml_coupled *coupled, const uint64_t *answers, int64
     return 0;
   items = 0;
   for (int64_t row = 0; row < merged->rows; row++) {
+    if (row % rows_between_clocks == 0 && coupled_is_over (coupled))
+      return 0;
     merged->first[row] = items;
     for (int64_t w = 0; w < width; w++)
       for (uint64_t rest = answers[representative[row] * width + w]; rest; rest &= rest - 1) {
@@ -351,6 +366,7 @@ static int list_answers (treeml_coupled *coupled, const uint64_t *answers, int64
   return 1;
 }
 
+/* Returns 0 if out of memory, or if the search is to stop. */
 static int merge_tests_and_rows (treeml_coupled *coupled) {
   struct merged *merged = &coupled->merged;
   struct arena *arena = &coupled->arena;
@@ -365,18 +381,15 @@ static int merge_tests_and_rows (treeml_coupled *coupled) {
   int32_t *representative = arena_reserve (arena, rows, sizeof *representative);
   uint64_t *answers = NULL;
   int done = merged->kept && merged->flipped && merged->column && merged->row_of && forms && slots && representative;
-  if (done) {
-    merge_tests_of (coupled, forms, slots, room);
+  if (done && (done = merge_tests_of (coupled, forms, slots, room))) {
     if (merged->once)
       number_columns (merged);
     const int64_t width = (merged->tests + 63) / 64 + !merged->tests;
     answers = arena_allocate (arena, times (rows, (size_t) width), sizeof *answers);
     memset (slots, 0, room * sizeof *slots);
-    if ((done = answers != NULL)) {
-      answers_of_rows (coupled, forms, answers, width);
-      merge_rows (coupled, answers, width, slots, room, representative);
-      done = list_answers (coupled, answers, width, representative);
-    }
+    done = answers && answers_of_rows (coupled, forms, answers, width) &&
+           merge_rows (coupled, answers, width, slots, room, representative) &&
+           list_answers (coupled, answers, width, representative);
   }
   arena_release (arena, forms);
   arena_release (arena, slots);

@@ -22,13 +22,24 @@ static int64_t reported_bound (const struct search *search) {
   return bound * search->merged->unit[0] + search->coupled->offset[0];
 }
 
-int search_poll (struct search *search, int better) {
-  treeml_coupled *coupled = search->coupled;
+static void look_around (treeml_coupled *coupled, double now) {
   if (atomic_load_explicit (&coupled->interrupted, memory_order_relaxed))
     stop (coupled, TREEML_INTERRUPTED);
-  const double now = clock_seconds ();
   if (now >= coupled->deadline)
     stop (coupled, TREEML_TIME);
+}
+
+int coupled_is_over (treeml_coupled *coupled) {
+  if (coupled->start.nodes)
+    return 0;
+  look_around (coupled, clock_seconds ());
+  return coupled->stop_reason;
+}
+
+int search_poll (struct search *search, int better) {
+  treeml_coupled *coupled = search->coupled;
+  const double now = clock_seconds ();
+  look_around (coupled, now);
   if (coupled->watch && !search->is_worker && (better || now >= coupled->next_watch)) {
     coupled->next_watch = now + 1e-3 * (double) coupled->options.poll_milliseconds;
     if (coupled->watch (coupled->watch_state, now - coupled->began, coupled->value, reported_bound (search), better))
@@ -423,8 +434,12 @@ static int solve_with_room (treeml_coupled *coupled) {
   search->coupled = coupled;
   search->shared = &shared;
   search->stumps = simd_stumps (coupled->kernel);
-  int code;
-  if (!start_search (search))
+  int code = TREEML_OK;
+  if (!start_search (search) && coupled->stop_reason) {
+    coupled->status = TREEML_UNKNOWN;
+    coupled->bound = INT64_MIN;
+    coupled->stop = coupled->stop_reason - 1;
+  } else if (!search->merged)
     code = coupled_fail (coupled, TREEML_OUT_OF_MEMORY, "not enough memory for the data");
   else {
     code = run (search);

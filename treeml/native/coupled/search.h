@@ -113,7 +113,11 @@ struct merge_options {
   int once, counted; /* whether tests of different columns are kept apart, and whether counts of rows matter */
   int64_t price, leaves;
 };
-/* Merges tests and rows and adds up the values, unless that was done before. */
+/* Whether a search that merges its data is to stop. A tree to start from is the answer even then, and to check it takes
+   the merged data. */
+int coupled_is_over (treeml_coupled *);
+/* Merges tests and rows and adds up the values, unless that was done before. Returns 0 if out of memory, or if the
+   search is to stop. */
 int coupled_merge (treeml_coupled *, const struct merge_options *);
 static inline int coupled_has_fees (const treeml_coupled *coupled) {
   return coupled->fees[0].below || coupled->fees[1].below;

@@ -49,11 +49,11 @@ static uint64_t fingerprint (const int32_t *rank, int64_t rows) {
   return key;
 }
 
-/* The code of every rank; for numbers that is the rank itself. */
+/* The code of every rank; NULL if that is the rank itself, as for numbers, and for codes without gaps. */
 static int list_codes (treeml_numeric *solver, const int32_t *codes, const int32_t *rank, int32_t levels,
                        int32_t **code_of) {
   *code_of = NULL;
-  if (!codes)
+  if (!codes || !memcmp (codes, rank, (size_t) solver->rows * sizeof *codes))
     return 1;
   if (!(*code_of = arena_reserve (&solver->arena, (size_t) levels, sizeof **code_of)))
     return 0;

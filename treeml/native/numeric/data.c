@@ -7,6 +7,7 @@
 #include "common/bits.h"
 #include "common/rounding.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -222,7 +223,8 @@ static double choose_unit (const treeml_numeric *solver, double single) {
     bits--;
   const double most = single > solver->amount ? single : solver->amount;
   frexp (most > 0 ? most : 1, &exponent);
-  return ldexp (1, bits - exponent);
+  bits -= exponent;
+  return ldexp (1, bits < DBL_MAX_EXP ? bits : DBL_MAX_EXP - 1); /* beyond, the unit would be infinite */
 }
 
 static int check_target_weights (treeml_numeric *solver, const int64_t *weight) {

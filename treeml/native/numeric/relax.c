@@ -67,7 +67,7 @@ int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_
     return 0;
   if (has_all_leaves (depth, leaves))
     return useful < 64;
-  return leaves > 3 && leaves <= most_leaves && !solver->options.leaf_price;
+  return leaves > 3 && leaves <= most_leaves;
 }
 
 /* The depth of the sides of a split, if its own is `depth`. Sides that only prices limit are alike at every depth. */
@@ -194,7 +194,7 @@ static void relax_pair (struct relaxed *node, int64_t size, int64_t depth, int64
   struct numeric_found found;
   const int64_t leaves = node->known->leaves ? size : NUMERIC_ALL;
   box->bound = numeric_depth_two (node->worker, &part, depth, leaves, target, 0, &found).bound;
-  if (!node->known->leaves && depth < size)
+  if (depth < (node->known->leaves ? size - 1 : size))
     box->bound = least (box->bound, numeric_deeper_price (node->known->price, depth));
   box->column = pair;
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, isfinite
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
 SHARE_OF_PRICES = 0.4  # of the time that is left, for searches with prices on the requirements
+# The same if few leaves are allowed: with a price per leaf, too, the bound rises much further in the time.
+SHARE_WITH_FEW_LEAVES, SHARE_OF_PRICES_OF_LEAVES = 0.05, 0.7
 SHALLOW = 2  # levels of the trees that show good prices
 FIRST = 2.0  # seconds for a first tree, at most
 LARGEST = ("peak_memory", "longest_list", "tests", "rows")  # statistics of several searches that do not add up,
@@ -70,7 +72,7 @@ def _without_requirements(run: CoupledRun) -> Answer:
         return run.relaxed
     problem, limits = run.problem, run.limits
     free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
-    seconds = min(AT_MOST, SHARE * limits.deadline.left())
+    seconds = min(AT_MOST, (SHARE if run.few_leaves is None else SHARE_WITH_FEW_LEAVES) * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
     shorter = replace(limits, deadline=Deadline.after(seconds), options=NO_OPTIONS, gap=Fraction(0))
     if run.bounding is None:
@@ -94,11 +96,13 @@ def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
     run, task = depths.run, depths.task
     if first is None or run.one_goal is None or len(run.problem.goals) != 1:
         return
-    prices = PricedBounds(run.problem, task, run.limits, run.one_goal, run.on_progress, run.bounding)
+    prices = PricedBounds(
+        run.problem, task, run.limits, run.one_goal, run.on_progress, run.bounding, leaves=run.few_leaves
+    )
     if len(first.test):
         prices.tree = tree_of(first, run.problem)
         prices.cost = cost_of(run.problem, task, prices.tree)
-    seconds = min(AT_MOST, SHARE_OF_PRICES * run.limits.deadline.left())
+    seconds = _seconds_for_prices(run)
     prices.search_first(SHALLOW, seconds / 4)
     prices.search(seconds)
     if prices.bound is None:
@@ -108,6 +112,13 @@ def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
         depths.bound, depths.bound_by = bound, run.stopped_at
     if prices.tree is not None and prices.cost is not None:
         depths.tree, depths.cost = prices.tree, prices.cost
+
+
+def _seconds_for_prices(run: CoupledRun) -> float:
+    left = run.limits.deadline.left()
+    if run.few_leaves is None or not isfinite(left):
+        return min(AT_MOST, SHARE_OF_PRICES * left)
+    return min(SHARE_OF_PRICES_OF_LEAVES * left, max(AT_MOST, SHARE_OF_PRICES * left))
 
 
 def _settled(run: CoupledRun, relaxed: Answer) -> Answer | None:

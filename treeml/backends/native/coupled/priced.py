@@ -4,6 +4,9 @@ With a price on every limited sum the problem is additive, and the kernels for s
 trees than lists of vectors are. Whatever the prices, the least cost with them, minus the priced limits, is a lower
 bound of every tree that keeps the limits (Lagrange). Prices follow the steps of Polyak (1969). The trees that are found
 mostly keep the requirements with other labels in some leaves.
+
+Where the numeric kernel divides a few leaves between the sides of splits, every leaf has a price as well, which the
+bound gets back for as many leaves as are allowed. Such a price excludes most of the divisions early.
 """
 
 from __future__ import annotations
@@ -29,12 +32,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST = 2**54  # of the priced sums: the kernels add them in 64 bits
-FINE = 2**12  # steps of a price, at least, where the numbers leave room for them
+FINE = 2**12  # steps of a price, at least, where the numbers leave room for them;
+COARSE = 2**3  # with a price per leaf, small numbers are worth more: they make the searches twice as fast
 MOST_ROUNDS = 24
 REPAIR = 0.1  # of the time, at most, for other labels of one tree
 SHORTEST = 0.005  # seconds; no search is started with less
 LEAST_STEP = 1 / 64
 ENOUGH = 0.75  # of what prices add to the bound of less deep trees
+EASIER = 1.5  # the factor by which the price of a leaf falls; the time that a search takes grows faster
+SHALLOW = 3  # levels of the tree that such a search starts from
+SHARE_OF_START = 0.1  # of the time, at most, for that tree
 
 
 @dataclass(eq=False)
@@ -48,6 +55,7 @@ class PricedBounds:
     on_progress: OnProgress | None = None
     bounding: Solve | None = None  # if bounds take long: the same, with its time for the bound rather than for trees
     depth: int | None = None  # of trees that are tried, if they are to be less deep; then there is no bound
+    leaves: int | None = None  # the limit on them, if the kernel divides so few between the sides of splits
     bound: int | None = None
     tree: Node | None = None
     cost: int | None = None
@@ -57,6 +65,7 @@ class PricedBounds:
     tried: list[tuple[NDArray[np.float64], int]] = field(
         default_factory=list
     )  # prices, and the bounds of such a search
+    ease: float = EASIER  # the price of a leaf is divided by this
 
     def search_first(self, depth: int, seconds: float) -> None:
         """Looks for good prices and trees among trees of less depth, which takes a fraction of the time.
@@ -85,6 +94,8 @@ class PricedBounds:
             step = step if is_better else step / 2
             if tree is None:
                 return
+            if self.eases(tree):
+                continue
             ascent = self.ascent(tree, prices)
             size = float((ascent**2).sum())
             if not size:
@@ -100,10 +111,13 @@ class PricedBounds:
         whole, prices_whole = self.in_whole_numbers(prices)
         if not whole:
             return None
-        answer = self.solved(whole, prices_whole, deadline)
+        cost = self.priced_cost(whole, prices_whole)
+        leaf_price = self.price_of_leaf(cost)
+        answer = self.solved(cost, whole * int(self.task.objective.price) + leaf_price, leaf_price > 0, deadline)
         self.is_interrupted = self.is_interrupted or answer.stop is Stop.INTERRUPTED
         if answer.bound is not None:
-            bound = ceil((answer.bound - self.priced_limits(prices_whole)) / whole)
+            allowed = self.priced_limits(prices_whole) + leaf_price * (self.leaves or 0)
+            bound = ceil((answer.bound - allowed) / whole)
             self.reached = bound if self.reached is None else max(self.reached, bound)
             self.tried.append((prices.copy(), bound))
             if self.depth is None:
@@ -125,7 +139,8 @@ class PricedBounds:
         """The weight of the cost, and prices in units of it, for a whole sum per extent; 0 if they are too large."""
         reach = self.extent
         scale = 1 if 4 * reach * (1 + float(np.abs(prices).sum())) < LARGEST else 0
-        while 0 < scale < FINE and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
+        steps = FINE if self.leaves is None or self.depth is not None else COARSE
+        while 0 < scale < steps and 4 * scale * reach * (1 + float(np.abs(prices).sum())) < LARGEST:
             scale *= 2
         each = [float(price) * scale * reach / size for price, size in zip(prices, self.sizes, strict=True)]
         return scale, [round(price) for price in each]
@@ -138,22 +153,45 @@ class PricedBounds:
     def sizes(self) -> list[int]:
         return [max(1, row_reach(values)) for values in self.task.values[1:]]
 
-    def solved(self, whole: int, prices: list[int], deadline: Deadline) -> Answer:
-        """The answer to the problem without coupled requirements, at these prices."""
+    def priced_cost(self, whole: int, prices: list[int]) -> NDArray[np.int64]:
+        """What every label of every row costs at these prices."""
         cost = self.task.values[0] * whole
         for price, values in zip(prices, self.task.values[1:], strict=True):
             if price:
                 cost = cost + price * values
-        parts = [(Fraction(1), Predicted(cost))]
-        price = whole * int(self.task.objective.price)
-        total = Sum((*parts, (Fraction(price), Leaves())) if price else tuple(parts))
-        free = [bound for bound in self.problem.bounds if not couples(bound)]
-        if self.depth is not None:
-            free.append(Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(self.depth)))
-        asked = self.problem.asking((Goal(total),), tuple(free))
+        return np.asarray(cost)
+
+    def price_of_leaf(self, cost: NDArray[np.int64]) -> int:
+        """At first a bit less than what a leaf of the best tree saves on average: high prices end a search soon."""
+        if self.leaves is None or self.depth is not None:
+            return 0
+        single = int(cost.sum(axis=0).min())
+        reached = single // 2 if self.tree is None else added(Routed(self.problem, self.tree).at_labels(cost))
+        return int(max(0, single - reached) / ((self.leaves - 1) * self.ease))
+
+    def eases(self, tree: Node) -> bool:
+        """Is the price of a leaf too high, so that the tree has fewer leaves than are allowed? Then it falls."""
+        if self.leaves is None or self.depth is not None:
+            return False
+        if len(Routed(self.problem, tree).leaves) >= self.leaves:
+            return False
+        self.ease *= EASIER
+        return True
+
+    def solved(self, cost: NDArray[np.int64], price: int, starts: bool, deadline: Deadline) -> Answer:
+        """The answer to the problem without coupled requirements, at this cost, and this price of a leaf."""
+        parts = ((Fraction(1), Predicted(cost)), (Fraction(price), Leaves()))
+        goal = Goal(Sum(parts if price else parts[:1]))
+        free = tuple(bound for bound in self.problem.bounds if not couples(bound))
+        asked = self.problem.asking((goal,), free if self.depth is None else (*free, _depth_limit(self.depth)))
         limits = replace(self.limits, deadline=deadline, options=NO_OPTIONS, gap=Fraction(0))
+        start = None
+        if starts:
+            soon = replace(limits, deadline=Deadline.after(SHARE_OF_START * deadline.left()))
+            shallow = self.problem.asking((goal,), (*free, _depth_limit(SHALLOW)))
+            start = self.solve(shallow, soon, None, self._stopping()).tree
         solve = self.bounding if self.bounding is not None and self.depth is None else self.solve
-        return solve(asked, limits, None, self._stopping())
+        return solve(asked, limits, start, self._stopping())
 
     def _stopping(self) -> OnProgress | None:
         """Reports the time until the user wants to stop, and no values: with prices they are not those of the goal."""
@@ -201,3 +239,7 @@ class PricedBounds:
             if (low is None and prices[at] < 0) or (high is None and prices[at] > 0):
                 prices[at] = 0.0
         return prices
+
+
+def _depth_limit(depth: int) -> Bound:
+    return Bound(Sum(((Fraction(1), Depth()),)), "<=", Fraction(depth))

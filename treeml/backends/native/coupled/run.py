@@ -20,6 +20,7 @@ from treeml.backends.native.coupled.task import CoupledTask, cost_of, read_coupl
 from treeml.backends.native.flat_tree import flat_tree, labels_of, tree_of
 from treeml.backends.native.goals import floor
 from treeml.backends.native.inputs import forbidden_features, is_impossible, search_settings
+from treeml.backends.native.priced_leaves import FEW_LEAVES
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.problem import Problem
@@ -39,6 +40,7 @@ LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
 MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
 NO_GOAL = (Evidence("no goal"),)
+FEWEST_LEAVES = 4  # that are better bounded with a price
 DEEPEST_AT_ONCE = 4  # up to this depth that follows from the rows, one search is made; beyond it, one for every depth
 
 
@@ -49,6 +51,7 @@ class CoupledRun(NativeRun):
     kernel: str = "coupled"
     one_goal: Solve | None = None  # solves problems without coupled requirements
     bounding: Solve | None = None  # the same, with its time for the bound rather than for trees
+    divides_leaves: bool = False  # does `bounding` divide few leaves between the sides of splits, as on columns?
     relaxed: Answer | None = None  # to the problem without its requirements on predictions, once it is known
     _settings: dict[str, Any] | None = field(default=None, init=False)
     _is_ending: bool = field(default=False, init=False)  # did a report of a search say that it should stop?
@@ -103,6 +106,12 @@ class CoupledRun(NativeRun):
             return None
         return task.objective.bound_of_first_goal(Fraction(found.bound))
 
+    @property
+    def few_leaves(self) -> int | None:
+        """The limit on leaves, if it is so low that a price per leaf beside it makes bounds better."""
+        limit = self.problem.bound_on("Leaves", "<=") if self.divides_leaves else None
+        return floor(limit) if limit is not None and FEWEST_LEAVES <= limit < FEW_LEAVES + 1 else None
+
     def deepened(self, solver: Coupled | CoupledThresholds, task: CoupledTask, depth: int) -> Found:
         """A search of this depth. If it takes long, smaller depths come first: they take a fraction of the time, and
         their best tree is what a search that runs out of time has to offer."""
@@ -154,7 +163,9 @@ class CoupledRun(NativeRun):
             return lower, start
         depth, on_columns = depth_of(self.problem), self.kernel == "coupled numeric"
         bounding = self.bounding if on_columns and depth > DEEP else None
-        prices = PricedBounds(self.problem, task, self.limits, self.one_goal, self.on_progress, bounding)
+        prices = PricedBounds(
+            self.problem, task, self.limits, self.one_goal, self.on_progress, bounding, leaves=self.few_leaves
+        )
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
         left = self.limits.deadline.left()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from time import monotonic
 
 from treeml.backends.contract import Answer, Limits, OnProgress, Solve, Stop
@@ -27,22 +28,25 @@ def solve_coupled(
     one_goal: Solve,
     bounding: Solve,
     kernel: str = "coupled",
+    divides_leaves: bool = False,
 ) -> Answer:
-    """`one_goal` solves a problem with a single goal, whatever its requirements; `bounding` also, for its bound."""
+    """`one_goal` solves a problem with a single goal, whatever its requirements; `bounding` also, for its bound.
+
+    `divides_leaves`: does `bounding` divide few leaves between the sides of splits?
+    """
     if len(problem.goals) > 1 and not fits_at_once(problem):
         from treeml.backends.planning.lexicographic import lexicographic  # imported here: start-up time
 
         return lexicographic(one_goal)(problem, limits, start, on_progress)
     began, stand_in = monotonic(), with_stand_in(problem, kernel)
+    searched = partial(CoupledRun, one_goal=one_goal, bounding=bounding, divides_leaves=divides_leaves)
     if stand_in is None:
-        answer = CoupledRun(
-            problem, limits, start, on_progress, began, kernel, one_goal=one_goal, bounding=bounding
-        ).answer()
+        answer = searched(problem, limits, start, on_progress, began, kernel).answer()
     else:
         asked, limit = stand_in
 
         def solve(listen: OnProgress) -> Answer:
-            return CoupledRun(asked, limits, None, listen, began, kernel, one_goal=one_goal, bounding=bounding).answer()
+            return searched(asked, limits, None, listen, began, kernel).answer()
 
         answer = any_tree(problem, limit, start, on_progress, solve)
     if answer.stop is Stop.MEMORY and limits.options.get("hand_over", 1):
