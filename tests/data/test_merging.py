@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ import pytest
 import treeml as tml
 from treeml.data import scan
 from treeml.data.limits import UNLIMITED, ReadingLimits
-from treeml.data.table import Table
+from treeml.data.table import CutColumn, Table
 from treeml.lang.diagnostic import DataError
 from treeml.lang.spec import Spec
-from treeml.measures import merging
+from treeml.measures import binarize, merging
 from treeml.solving import pipeline
+from treeml.solving.choice import lower
 from treeml.solving.options import RunOptions
 from treeml.studies.page.about import summary
 
@@ -235,17 +237,72 @@ def test_memory_of_a_merged_table_is_that_of_its_different_rows(tmp_path: Path) 
     assert table.given_rows == 20_000
 
 
+def reals(path: Path) -> Path:
+    random = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": random.normal(size=1000), "few": random.integers(0, 5, 1000)})
+    gaps = pl.when(pl.int_range(1000) % 50 != 7).then(pl.col("x")).alias("gaps")
+    return written(frame.with_columns(gaps, y=pl.col("x") > pl.col("few") / 5), path)
+
+
 @pytest.mark.usefixtures("small")
-def test_decimals_that_are_not_cut_are_read_the_ordinary_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_decimals_that_are_not_cut_are_kept_as_they_are(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setattr(merging, "WORTH", 0.5)
-    monkeypatch.setattr(merging, "_FINE", 100)
-    frame = pl.DataFrame({"x": np.random.default_rng(0).normal(size=1000)}).with_columns(y=pl.col("x") > 0)
-    path = written(frame, tmp_path / "reals.parquet")
-    spec = Spec(target="y")
-    assert merging.load_merged(path, spec, None, UNLIMITED) is None
+    monkeypatch.setattr(merging, "_FINE", 20)
+    monkeypatch.setattr(merging, "_WORTH_SAYING", 0)
+    monkeypatch.setattr(binarize, "LONG", 10)
+    path = reals(tmp_path / f"reals{ending}")
+    text = "predict y column gaps : number, missing separate minimize errors require depth <= 2"
+    whole = tml.parse(text).solve(path)
+    assert any("1,000 rows were not merged while reading" in note for note in whole.notes)
+    assert "about 1,000 of 1,000 are different; that takes about" in caplog.text
+    table = merging.load_merged(path, Spec(target="y"), None, UNLIMITED)
+    assert isinstance(table, Table)
+    assert {name: isinstance(column, CutColumn) for name, column in table.columns.items()} == {
+        "x": False,
+        "few": True,
+        "gaps": False,
+        "y": True,
+    }
+    searched = caplog.messages[-1]
+    merging.load_merged(path, Spec(target="y"), None, ReadingLimits(deadline=monotonic() + 1000))
+    assert caplog.messages[-1] != searched  # under a limit of time, a sample is
     with pytest.raises(DataError) as refused:
-        merging.load_merged(path, spec, None, ReadingLimits(memory=20_000))
+        merging.load_merged(path, Spec(target="y"), None, ReadingLimits(memory=100_000))
     assert any("about 1,000 of 1,000 are different" in note for note in refused.value.diagnostics[0].notes)
+    monkeypatch.setattr(merging, "LEAST_CELLS", 10**9)
+    assert comparable(whole) == comparable(tml.parse(text).solve(path))
+
+
+@pytest.mark.usefixtures("small")
+def test_more_rows_than_combinations_of_pieces_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merging, "WORTH", 0.5)
+    monkeypatch.setattr(merging, "SAMPLE", 20)  # in which all rows are different
+    random = np.random.default_rng(3)
+    frame = pl.DataFrame({f"x{place}": random.normal(size=5000) for place in range(9)}).with_columns(y=pl.lit(1))
+    path = written(frame, tmp_path / "pieces.parquet")
+    spec = pipeline.check(tml.parse("predict y binarize all by quantiles(2) minimize errors require depth <= 1"))[0]
+    table = merging.load_merged(path, spec, None, UNLIMITED)
+    assert isinstance(table, Table)
+    assert table.merged is not None
+    assert table.rows <= 2**9
+
+
+@pytest.mark.usefixtures("small")
+def test_codes_of_rows_that_are_not_merged_are_those_of_their_values(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(people(8), tmp_path / "people.parquet")
+    model = tml.parse(HEAD + SPECS[0])
+    monkeypatch.setattr(merging, "WORTH", 0.0)
+    coded, single = (lower(*pipeline.prepare(model, path, merge=merge)).form(numeric=True).problem for merge in (1, 0))
+    for mine, its in zip(coded.features, single.features, strict=True):
+        assert mine.codes is not None
+        assert mine.codes.dtype == np.int8
+        assert np.array_equal(mine.codes, its.codes)
+    assert np.array_equal(coded.bits, single.bits)
 
 
 @pytest.mark.usefixtures("small")

@@ -174,3 +174,12 @@ def test_branches_that_predict_the_same_stay_apart() -> None:
         assert result.objective == 0
         assert result.tree is not None
         assert len(result.tree.leaves) == 4
+
+
+def test_trees_of_forests_keep_all_branches_beside_equal_tests() -> None:
+    columns = {"same": list("xyzzzxx"), "color": list("xyzzzxx"), "y": list("babbaba")}
+    text = "predict y\nbinarize color by branches\nensemble by lpboost(nu = 0.9)\nmaximize margin\nrequire depth <= 1"
+    result = tml.parse(text).solve(columns)
+    assert result.is_optimal
+    alone = tml.parse(text).solve({name: columns[name] for name in ("color", "y")})
+    assert alone.objective == result.objective

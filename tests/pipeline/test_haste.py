@@ -15,7 +15,7 @@ from treeml.backends.claims import Evidence
 from treeml.backends.contract import Answer, Status, Stop
 from treeml.backends.planning.plan import Plan
 from treeml.backends.portfolio.accompany import accompanied
-from treeml.problem.tree import Leaf, Split
+from treeml.problem.tree import Leaf, Node, Split
 from treeml.solving import choice, haste, pipeline
 from treeml.solving.options import RunOptions
 from treeml.system.clock import process_began
@@ -34,6 +34,19 @@ def rows(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     values = random.normal(size=(count, 4))
     target = ((values[:, 0] > 0.3) ^ (values[:, 1] > -0.2) ^ (random.random(count) < 0.05)).astype(int)
     return values, target
+
+
+def rows_of_plans(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows of the data of every plan that is made from now on."""
+    planned: list[int] = []
+
+    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
+        planned.append(problems.dataset.rows)
+        return choice.plan(problems, request)
+
+    monkeypatch.setattr(haste, "plan", watched)
+    monkeypatch.setattr(pipeline, "plan", watched)
+    return planned
 
 
 @pytest.mark.usefixtures("small_samples")
@@ -72,16 +85,41 @@ def test_requirements_that_fail_on_all_rows_lead_to_the_whole_search() -> None:
 
 
 @pytest.mark.usefixtures("small_samples")
+@pytest.mark.parametrize("requirement", ["recall(1) >= 90%", "precision(1) >= 80%", "parity_gap(side) <= 5%"])
+def test_a_tree_that_misses_a_requirement_on_all_rows_gets_other_labels(
+    requirement: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The labels of the sample's tree meet the requirement nowhere: its splits are worth keeping all the same."""
+
+    def mislabeled(plan: Plan, limits: Any, start: Any = None, on_progress: Any = None) -> Answer:
+        tree = accompanied(plan, limits, start, on_progress).tree
+        assert isinstance(tree, Split)
+        return Answer(Status.FEASIBLE, Stop.TIME, Split(tree.test, with_label(tree.yes, 0), with_label(tree.no, 1)))
+
+    values, target = rows(4000)
+    frame = {f"x{number}": values[:, number] for number in range(4)} | {"y": target}
+    side = np.where(values[:, 0] + values[:, 1] > 0, "left", "right")
+    monkeypatch.setattr(choice, "accompanied", mislabeled)
+    monkeypatch.setattr(haste, "_greedy", lambda *_: None)
+    text = f"predict y is 1 forbid split on side minimize errors require depth <= 2 require {requirement}"
+    result = tml.parse(text).solve(frame | {"side": side}, within=600)
+    assert result.tree is not None
+    assert result.tree.depth == 2
+    assert all(each.met for each in result.exact.requirements)
+    assert any("a sample of" in note for note in result.notes)
+
+
+def with_label(node: Node, label: int) -> Node:
+    """The tree with one label in all of its leaves."""
+    if isinstance(node, Leaf):
+        return Leaf(label)
+    return Split(node.test, with_label(node.yes, label), with_label(node.no, label))
+
+
+@pytest.mark.usefixtures("small_samples")
 def test_a_late_run_without_a_tree_ends_before_all_rows_are_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(haste, "LATE", -3600.0)  # as if a plan on all rows took an hour
-    planned: list[int] = []
-
-    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
-        planned.append(problems.dataset.rows)
-        return choice.plan(problems, request)
-
-    monkeypatch.setattr(haste, "plan", watched)
-    monkeypatch.setattr(pipeline, "plan", watched)
+    planned = rows_of_plans(monkeypatch)
     values, target = rows(4000)
     text = "minimize leaves then minimize errors require accuracy >= 0.94 require depth <= 1"
     result = tml.parse(text).solve(values, target, within=600)
@@ -190,14 +228,7 @@ def test_a_plan_that_takes_too_long_on_all_rows_is_not_made(monkeypatch: pytest.
     monkeypatch.setattr(haste, "FEWEST", 250)
     monkeypatch.setattr(haste, "is_pressed", lambda *_: False)
     monkeypatch.setattr(haste, "SHARE", 0.0)  # no time for the plan
-    planned: list[int] = []
-
-    def watched(problems: choice.Problems, request: Any) -> choice.Chosen:
-        planned.append(problems.dataset.rows)
-        return choice.plan(problems, request)
-
-    monkeypatch.setattr(haste, "plan", watched)
-    monkeypatch.setattr(pipeline, "plan", watched)
+    planned = rows_of_plans(monkeypatch)
     values, target = rows(4000)
     result = tml.parse("minimize errors require depth <= 2 solve with mip").solve(values, target, within=600)
     assert result.status is Status.FEASIBLE

@@ -95,3 +95,13 @@ def test_native_reports_values_of_the_goal_only() -> None:
     result = tml.parse("predict y minimize leaves require errors <= 1 require depth <= 3").solve(FOUR, backend="native")
     assert result.objective == 2
     assert all(moment.objective is None or moment.objective[0] >= 2 for moment in result.trace)
+
+
+@pytest.mark.parametrize("goal", ["absolute_loss", "quantile_loss(0.3)"])
+@pytest.mark.parametrize(("value", "backend"), [(5e299, "cpsat"), (1e150, "mip"), (1e300, "native"), (-1e300, None)])
+def test_prices_beside_the_loss_of_huge_equal_targets(goal: str, value: float, backend: str | None) -> None:
+    text = f"column y : number\npredict y\nweight by w\nminimize {goal} + 0.1 * splits\nrequire depth <= 1"
+    for x in ([0, 0, 0], [0, 1, 2]):
+        columns = {"x": x, "y": [value] * 3, "w": [0.25] * 3}
+        result = tml.Model.parse(text).solve(columns, backend=backend)
+        assert (result.is_optimal, result.objective) == (True, 0)

@@ -43,6 +43,16 @@ def late(path: Path, spec: str = SPEC, **options: object) -> tml.Result:
     return pipeline.solve(spec, path, None, RunOptions(within=1.0, begun=monotonic() - 100, **options))  # type: ignore[arg-type]
 
 
+def test_slices_of_a_wide_table_have_fewer_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part, "SLICE_CELLS", 4 * 100)
+    monkeypatch.setattr(part, "FEWEST", 10)
+    path = tmp_path / "wide.parquet"
+    frame().write_parquet(path)
+    assert len(pl.read_parquet(part.part_of_parquet(path))) == part.SLICES * 100
+    frame().select(pl.all(), *(pl.lit(0).alias(f"c{i}") for i in range(96))).write_parquet(path)
+    assert len(pl.read_parquet(part.part_of_parquet(path))) == part.SLICES * 10
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_the_tree_of_a_part_is_verified_on_it_and_proves_nothing(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"d.{ending}"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treeml.data.missing_words import is_missing_word
 from treeml.lang.moments import DAY, microseconds_of, moment_of
 
 CALENDAR = ("date", "time")  # the types of such columns
@@ -79,7 +80,7 @@ def _round_dates(middle: int) -> Iterable[int]:
 
 
 def _number(value: Any, kind: str) -> float:
-    if value is None or value != value or (isinstance(value, str) and not value.strip()):
+    if value is None or value != value or (isinstance(value, str) and is_missing_word(value)):
         return float("nan")
     if isinstance(value, np.datetime64):
         value = value.astype("datetime64[us]").item()

@@ -19,14 +19,16 @@ import polars as pl
 
 from treeml.data.column_names import refuse_repeats
 from treeml.data.file_error import file_mistake
-from treeml.data.infer import MISSING_WORDS, InferenceNotes, infer, wide_numbers
+from treeml.data.infer import InferenceNotes, infer, wide_numbers
 from treeml.data.limits import PIECE, UNLIMITED, ReadingLimits, table_bytes
+from treeml.data.missing_words import MISSING_WORDS
 from treeml.data.table import Column, Table
 from treeml.lang.source import Span
 from treeml.lang.spec import UNDECLARED, ColumnSpec
 
 _AS_TEXT = ("category", "text", "ordered")
 _COLUMN = 4096  # typing a column takes as long as this many cells
+_TYPED = PIECE // 8  # cells that are typed between two checks of the deadline: texts may take half a second
 _AT_ONCE = 4 * PIECE  # bytes that are parsed between two checks of the deadline
 _WHOLE = r"^[+-]?\d+$"
 _COMMA_NUMBER = r"^([+-]?\d*)(?:,(\d*))?$"
@@ -81,7 +83,7 @@ def typed_table(
     typed = 0
     for series in frame.iter_columns():
         typed += frame.height + _COLUMN
-        if typed > PIECE:
+        if typed > _TYPED:
             limits.late(name, span)
             typed = 0
         columns[series.name] = infer(series, types.get(series.name, UNDECLARED), findings)

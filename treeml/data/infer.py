@@ -17,12 +17,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from treeml.data.dates import CALENDAR, cut_number
+from treeml.data.missing_words import MISSING_WORDS, is_missing_word
 from treeml.data.table import Column, label_text, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.moments import DATE_TEXT, DAY, TIME_TEXT, days_of
 from treeml.lang.spec import ColumnSpec
 
-MISSING_WORDS = ("", "?", "NA", "N/A", "NaN", "nan", "null", "NULL")
 EXACT = 2**53  # beyond this, not every whole number is a float64
 _TRUTHS = ({"0", "1"}, {"false", "true"}, {"no", "yes"})
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
@@ -414,11 +414,18 @@ def _with_levels(series: pl.Series, kind: str, levels: list[Any] | pl.Series) ->
 
 
 def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findings: InferenceNotes) -> Column:
-    """A column of values of several types, such as numbers and text: each distinct value is a level."""
-    present = {value for value in values if not _is_missing(value)}
-    levels = _in_order(present)
-    place = {level: code for code, level in enumerate(levels)}
-    codes = np.array([-1 if _is_missing(value) else place[value] for value in values], dtype=np.int32)
+    """A column of values of several types, such as numbers and text: each distinct text is a level.
+
+    New rows are compared by their text, too, so 1, 1.0 and "1" are one level.
+    """
+    different = {(type(value), value): value for value in values if not _is_missing(value)}
+    text_of = {key: label_text(value).strip() for key, value in different.items()}
+    first = {text_of[key]: key for key in reversed(different)}
+    known = [value.strip() if isinstance(value, str) else value for _, value in first.values()]
+    levels = _in_order(known if len(set(known)) == len(known) else list(first))  # True == 1, but their texts differ
+    code_of = {label_text(level): code for code, level in enumerate(levels)}
+    place = {key: code_of[text] for key, text in text_of.items()}
+    codes = np.array([place.get((type(value), value), -1) for value in values], dtype=np.int32)
     if declared.type in ("number", "integer"):
         row = next(i for i, value in enumerate(values) if isinstance(value, str))
         findings.mistake(
@@ -433,7 +440,7 @@ def column_of_objects(name: str, values: list[Any], declared: ColumnSpec, findin
 
 
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or (isinstance(value, str) and value.strip() in MISSING_WORDS)
+    return value is None or value != value or (isinstance(value, str) and is_missing_word(value))
 
 
 def _filled(series: pl.Series, gap: float) -> NDArray[Any]:

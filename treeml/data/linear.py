@@ -9,13 +9,15 @@ centered before anything rounds them: a date in seconds has most of its digits i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+
+MOST_KEPT, MOST_ROWS = 64, 10_000  # models of leaves that are kept, and the rows of a leaf whose model is kept
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -30,6 +32,7 @@ class LinearColumns:
     ridge: float
     is_simple: bool = False
     offset: float = 0.0
+    known: dict[bytes, LeafLine] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(
@@ -62,8 +65,21 @@ class LeafLine:
 
 
 def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
-    """The best model of some rows."""
+    """The best model of some rows. Each stage of a solve asks for the leaves of the same tree, so a few are kept."""
     rows = np.sort(np.asarray(rows, dtype=np.intp))
+    if len(rows) > MOST_ROWS:
+        return _fitted(columns, rows)
+    key = rows.tobytes()
+    line = columns.known.get(key)
+    if line is None:
+        line = _fitted(columns, rows)
+        if len(columns.known) >= MOST_KEPT:
+            columns.known.clear()
+        columns.known[key] = line
+    return line
+
+
+def _fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     weight, target = columns.weight[rows], columns.target[rows]
     if not weight.any():
         weight = np.ones(len(rows))

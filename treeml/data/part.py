@@ -24,6 +24,8 @@ PLACES = 32  # of a text
 BYTES = 1 << 16  # at each of them
 SLICES = 4  # of a Parquet file: each decodes a group of rows
 SLICE_ROWS = 1 << 13
+SLICE_CELLS = 1 << 18  # at most, but FEWEST rows: to type text takes a microsecond a cell
+FEWEST = 1 << 8
 SMALL = 2  # times the size of a part: such a file is read as a whole
 _OTHER_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00")  # lines end otherwise there
 
@@ -49,7 +51,12 @@ def load_part(
     is_parquet = _is_parquet(path)
     if is_parquet and limits.memory is not None:  # what a slice decodes to is not known beforehand
         return None
-    if _rows_of(path) <= SMALL * SLICES * SLICE_ROWS if is_parquet else path.stat().st_size <= SMALL * PLACES * BYTES:
+    is_small = (
+        _rows_of(path) <= SMALL * SLICES * _slice_rows(path)
+        if is_parquet
+        else path.stat().st_size <= SMALL * PLACES * BYTES
+    )
+    if is_small:
         return FilePart(read_file(path, types, span, patient), is_whole=True)
     content = part_of_parquet(path) if is_parquet else part_of_text(path)
     if content is None:
@@ -68,10 +75,17 @@ def _rows_of(path: Path) -> int:
     return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
+def _slice_rows(path: Path) -> int:
+    """The rows of a slice: fewer of a wide table."""
+    columns = len(pl.scan_parquet(path).collect_schema())
+    return min(SLICE_ROWS, max(FEWEST, SLICE_CELLS // max(1, columns)))
+
+
 def part_of_parquet(path: Path) -> bytes:
     """Slices from places all over the file, as a file of their own."""
-    last = _rows_of(path) - SLICE_ROWS
-    slices = [pl.scan_parquet(path).slice(place * last // (SLICES - 1), SLICE_ROWS) for place in range(SLICES)]
+    rows = _slice_rows(path)
+    last = _rows_of(path) - rows
+    slices = [pl.scan_parquet(path).slice(place * last // (SLICES - 1), rows) for place in range(SLICES)]
     buffer = io.BytesIO()
     pl.concat(slices).collect().write_parquet(buffer)
     return buffer.getvalue()

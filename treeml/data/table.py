@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from treeml.lang.spec import Spec
 
 Whole = NDArray[np.int64]
+Codes = NDArray[np.signedinteger[Any]]
+_BLOCK = 1 << 20  # rows that are counted at once: numpy copies what it counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -53,6 +55,15 @@ class Column:
         return None
 
 
+def counted(group: NDArray[Any], groups: int, count: Whole | None = None) -> Whole:
+    """How many rows are in each group, or the sum of their counts, which is exact up to 2**53."""
+    total = np.zeros(groups, dtype=np.int64)
+    for begin in range(0, len(group), _BLOCK):
+        weights = None if count is None else count[begin : begin + _BLOCK]
+        total += np.bincount(group[begin : begin + _BLOCK], weights, groups).astype(np.int64)
+    return total
+
+
 _HELD: Any = Column.__dict__["values"]  # the place in which a Column keeps its values
 
 
@@ -73,13 +84,34 @@ class CutColumn(Column):
     @property
     def values(self) -> NDArray[Any]:  # type: ignore[override]
         """The values; those of a changed copy are kept as they are given."""
-        held: NDArray[Any] = _HELD.__get__(self)
-        codes = getattr(self, "_codes", None)
-        return held if codes is None else held[codes]
+        return self.held[self._codes] if self.is_coded else self.held
 
     @values.setter
     def values(self, values: NDArray[Any]) -> None:
         _HELD.__set__(self, values)
+
+    @property
+    def is_coded(self) -> bool:
+        """Are its values looked up? Those of a changed copy are not."""
+        return getattr(self, "_codes", None) is not None
+
+    @property
+    def held(self) -> NDArray[Any]:
+        """The value of every code, whether or not a row has it."""
+        held: NDArray[Any] = _HELD.__get__(self)
+        return held
+
+    def occurs(self) -> NDArray[np.bool_]:
+        """For every code: does a row have it?"""
+        return np.asarray(counted(self._codes, len(self.held)) > 0)
+
+    def translated(self, numbers: NDArray[Any]) -> Codes:
+        """For every row the number of its code, in as little memory as the numbers take; none is below -1."""
+        signed = np.dtype(f"i{self._codes.itemsize}")
+        if len(numbers) <= np.iinfo(signed).max and np.array_equal(numbers, np.arange(len(numbers))):
+            return self._codes.view(signed)  # not copied
+        small = numbers.astype(np.min_scalar_type(-1 - int(numbers.max(initial=0))))
+        return np.asarray(small[self._codes])
 
     def at(self, rows: NDArray[Any]) -> CutColumn:
         """Some rows of it."""
@@ -233,11 +265,9 @@ class Dataset:
         """The number of the user's rows."""
         return self.rows if self.count is None else int(self.count.sum())
 
-    def rows_in(self, group: NDArray[np.intp], groups: int) -> NDArray[np.int64]:
+    def rows_in(self, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """How many of the user's rows are in each group; `group` holds the number of the group of every row."""
-        if self.count is None:
-            return np.bincount(group, minlength=groups)
-        return np.bincount(group, weights=self.count, minlength=groups).astype(np.int64)  # exact up to 2**53
+        return counted(group, groups, self.count)
 
     def column(self, name: str) -> Column:
         return self.table.columns[name]

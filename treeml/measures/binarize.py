@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from treeml.data.binarization import suits
 from treeml.data.dates import CALENDAR, calendar_value, cut_number
-from treeml.data.table import BitColumns, Column, Dataset, listed, quoted
+from treeml.data.table import BitColumns, Codes, Column, CutColumn, Dataset, listed, quoted
 from treeml.lang.diagnostic import DataError, Diagnostic, Label
 from treeml.lang.spec import Binarization, Spec
-from treeml.measures.cuts import EveryCut, codes_of, given_cuts, quantile_cuts, ranks, width_cuts
+from treeml.measures.cuts import EveryCut, LateValues, codes_of, given_cuts, quantile_cuts, ranks, width_cuts
 from treeml.problem.fans import BRANCHES
 from treeml.problem.problem import Feature, Test
 
 MOST_TESTS = 1000  # up to this many tests, every threshold is one unless the spec says otherwise
+LONG = 1 << 20  # distinct values of a column that are not listed until many of them are asked for
 MOST_SUBSET_LEVELS = 12  # 2,047 tests
 MOST_SUBSET_LEVELS_AS_THEY_ARE = 31
 
@@ -82,7 +83,7 @@ def tests_of(dataset: Dataset) -> int:
 class _Grid:
     column: str
     kind: str  # of the Feature
-    codes: NDArray[np.int32]
+    codes: Codes
     levels: int
     tests: int
     has_missing: bool
@@ -205,11 +206,11 @@ def _grids(
     dataset: Dataset, rules: dict[str, Binarization | None], numeric: bool
 ) -> tuple[list[_Grid], tuple[str, ...]]:
     ready: dict[str, _Grid] = {}
-    free: dict[str, tuple[NDArray[Any], NDArray[np.int32]]] = {}  # numbers without a rule: distinct values, and ranks
+    free: dict[str, tuple[NDArray[Any] | LateValues, Codes]] = {}  # numbers without a rule: distinct values, and ranks
     for name, rule in rules.items():
         column = dataset.column(name)
         if column.is_number and rule is None:
-            free[name] = ranks(_known(column))
+            free[name] = _ranked(column)
         else:
             ready[name] = _grid(column, rule, numeric, dataset.count)
     total = sum(grid.tests for grid in ready.values()) + sum(max(len(values) - 1, 0) for values, _ in free.values())
@@ -248,11 +249,13 @@ def _grid(column: Column, rule: Binarization | None, numeric: bool, count: NDArr
     if column.is_number:
         assert rule is not None
         if rule.method == "thresholds":
-            return _of_every_cut(column, *ranks(_known(column)))
+            return _of_every_cut(column, *_ranked(column))
         return _of_cuts(column, cuts_of(column, rule, count))
     if column.type == "binary":
         missing = column.missing is not None
-        return _Grid(column.name, "binary", column.values, 2, 3 if missing else 1, missing, labels=column.levels)
+        coded = _coded(column)
+        codes = column.values if coded is None else coded.translated(coded.held)
+        return _Grid(column.name, "binary", codes, 2, 3 if missing else 1, missing, labels=column.levels)
     method = rule.method if rule else ("thresholds" if column.type == "ordered" else "levels")
     if method == "levels":
         return _of_levels(column)
@@ -261,6 +264,11 @@ def _grid(column: Column, rule: Binarization | None, numeric: bool, count: NDArr
     if method == "subsets":
         return _of_subsets(column, rule, numeric)
     return _of_order(column, rule, count)
+
+
+def _coded(column: Column) -> CutColumn | None:
+    """The column if its values are looked up by small codes, so that they need not be written out."""
+    return column if isinstance(column, CutColumn) and column.is_coded else None
 
 
 def _known(column: Column) -> NDArray[Any]:
@@ -285,12 +293,23 @@ def cuts_of(column: Column, rule: Binarization, count: NDArray[np.int64] | None 
     return given_cuts(cuts, values.dtype)
 
 
-def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]) -> _Grid:
-    """A cut between every two of the distinct values; `known`: the ranks of the values that are not missing."""
-    codes, missing = known, column.missing is not None
+def _ranked(column: Column) -> tuple[NDArray[Any] | LateValues, Codes]:
+    """The distinct values of a column, and the rank of every row among them; -1 is missing."""
+    if (coded := _coded(column)) is not None:
+        occurs = coded.occurs()
+        occurs[: column.missing is not None] = False  # code 0 is that of missing values, if there are any
+        return coded.held[occurs], coded.translated(np.where(occurs, np.cumsum(occurs) - 1, -1))
+    values, known = ranks(_known(column))
+    codes = known
     if column.missing is not None:
         codes = np.full(len(column.values), -1, dtype=np.int32)
         codes[~column.missing] = known
+    return (values if len(values) < LONG else LateValues(column.values, codes, len(values))), codes
+
+
+def _of_every_cut(column: Column, values: NDArray[Any] | LateValues, codes: Codes) -> _Grid:
+    """A cut between every two of the distinct values."""
+    missing = column.missing is not None
     whole = column.is_whole or values.dtype.kind == "i"
     cuts = EveryCut(values, column.is_whole, _calendar(column))
     tests = len(cuts) * 2 + 1 if missing else len(cuts)
@@ -300,10 +319,16 @@ def _of_every_cut(column: Column, values: NDArray[Any], known: NDArray[np.int32]
 
 
 def _of_cuts(column: Column, cuts: NDArray[Any]) -> _Grid:
-    codes = codes_of(column.values, cuts)
     missing = column.missing is not None
-    if column.missing is not None:
-        codes[column.missing] = -1
+    codes: Codes
+    if (coded := _coded(column)) is not None:
+        numbers = codes_of(coded.held, cuts)
+        numbers[:missing] = -1  # code 0 is that of missing values, if there are any
+        codes = coded.translated(numbers)
+    else:
+        codes = codes_of(column.values, cuts)
+        if column.missing is not None:
+            codes[column.missing] = -1
     whole = column.is_whole or cuts.dtype.kind == "i"
     tests = len(cuts) * 2 + 1 if missing else len(cuts)
     return _Grid(
@@ -315,8 +340,12 @@ def _calendar(column: Column) -> str:
     return column.type if column.type in CALENDAR else ""
 
 
-def _present(column: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
+def _present(column: Column) -> tuple[Codes, tuple[Any, ...]]:
     """Codes and labels of the levels that occur."""
+    if (coded := _coded(column)) is not None:
+        occurs = coded.occurs() & (coded.held >= 0)
+        codes = coded.translated(np.where(occurs, np.cumsum(occurs) - 1, -1))
+        return codes, tuple([column.levels[level] for level in coded.held[occurs]])
     counts = np.bincount(column.values[column.values >= 0], minlength=len(column.levels))
     if (counts > 0).all():
         return column.values, column.levels

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from treeml.data.dates import calendar_cut
 
 Numbers = NDArray[Any]  # float64, or int64 beyond 2**53
+_FEW = 100  # values that are looked up one by one; for more, a table of all is made
 
 
 def distinct(values: Numbers) -> Numbers:
@@ -44,13 +45,41 @@ def ranks(values: Numbers) -> tuple[Numbers, NDArray[np.int32]]:
     return ordered[new], codes
 
 
+class LateValues:
+    """The distinct values of a long column in order, which are looked up in its rows: a tree shows few of them."""
+
+    __slots__ = ("_all", "_asked", "_codes", "_rows", "_size")
+
+    def __init__(self, rows: Numbers, codes: NDArray[np.signedinteger[Any]], size: int) -> None:
+        """`codes`: the rank of every row; -1 is missing."""
+        self._rows, self._codes, self._size, self._asked = rows, codes, size, 0
+        self._all: Numbers | None = None
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self._rows.dtype
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, index: int | slice) -> Any:
+        self._asked += 1
+        if self._all is None and isinstance(index, int) and self._asked <= _FEW:
+            return self._rows[np.argmax(self._codes == range(self._size)[index])]
+        if self._all is None:
+            self._all = np.empty(self._size, dtype=self._rows.dtype)
+            known = self._codes >= 0
+            self._all[self._codes[known]] = self._rows[known]
+        return self._all[index]
+
+
 class EveryCut:
     """One cut between every two neighbors of distinct values, chosen when it is asked for: choosing all of them takes
     longer than many a search, and a tree shows a few."""
 
     __slots__ = ("calendar", "values", "whole")
 
-    def __init__(self, values: Numbers, whole: bool, calendar: str = "") -> None:
+    def __init__(self, values: Numbers | LateValues, whole: bool, calendar: str = "") -> None:
         self.values, self.whole, self.calendar = values, whole, calendar
 
     def __len__(self) -> int:
@@ -69,7 +98,7 @@ class EveryCut:
         if self.calendar:
             return self.values.dtype.type(calendar_cut(low.item(), high.item(), self.calendar))
         if self.values.dtype.kind == "i":
-            return between(self.values[place : place + 1], self.values[place + 1 : place + 2], self.whole)[0]
+            return between(np.array([low]), np.array([high]), self.whole)[0]
         return self.values.dtype.type(cut_between(low.item(), high.item(), self.whole))
 
 

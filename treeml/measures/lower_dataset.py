@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.data.rounding import targets_may_be_rounded, weights_may_be_rounded
 from treeml.data.spec_checks import too_many_digits
@@ -46,13 +47,20 @@ def lower(dataset: Dataset, *, numeric: bool = False) -> Lowered:
     problem = Problem(
         features=binarized.features,
         tests=binarized.tests,
-        count=np.ones(dataset.rows, dtype=np.int64) if dataset.count is None else dataset.count,
+        count=_counts(dataset),
         classes=len(dataset.classes),
         goals=tuple(goals),
         bounds=tuple(bounds),
         given_bits=binarized.bits,
     )
     return Lowered(problem, binarized.questions, dataset, (*dataset.notes, *binarized.notes))
+
+
+def _counts(dataset: Dataset) -> NDArray[np.int64]:
+    """How many of the user's rows each row stands for; rows of weight 1 have these ones in memory already."""
+    if dataset.count is not None:
+        return dataset.count
+    return dataset.weight if dataset.has_unit_weights else np.ones(dataset.rows, dtype=np.int64)
 
 
 def _rounded_though_read(dataset: Dataset) -> Iterator[Diagnostic]:

@@ -6,13 +6,16 @@ ordinary way does it, and kept as a byte or two per row; then blocks of rows are
 of its rows in everything that follows: in weights, in supports, in the counts of leaves.
 
 `obstacle` names what is never merged and read the ordinary way. If a sample shows that the rows hardly repeat, they are
-kept one by one, still as a byte or two per value; if even that does not fit in memory, the estimate is the refusal.
+kept one by one, still as a byte or two per value; only decimals that are not cut are kept as they are. What that takes
+is said before it is tried, and if it does not fit in memory, the estimate is the refusal.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +25,7 @@ from numpy.typing import NDArray
 from treeml.data.delimited import is_text, retyped
 from treeml.data.file_error import file_mistake
 from treeml.data.infer import InferenceNotes, infer
-from treeml.data.limits import ReadingLimits, memory_text, table_bytes
+from treeml.data.limits import ReadingLimits, memory_text
 from treeml.data.mentions import mentions, uses
 from treeml.data.scan import NotInBatches, OtherTypes, Scan, scan
 from treeml.data.table import Column, CutColumn, MergedRows, Table, take_column
@@ -38,10 +41,15 @@ BUDGET = 400_000_000  # bytes of columns that are held in full at once
 SAMPLE = 1 << 16  # rows from which the number of different rows is estimated
 WORTH = 0.5  # merging is tried if the different rows are at most this share of all
 _FINE = 5000  # values of a column that count apart, in a sample: more are decimals that are not cut
+_FEW = 32  # values of a column; numbers with more of them are searched as they are
 _BLOCK = 1 << 20  # rows that are merged at once
 _WORD = 2**62  # codes of several columns are packed into whole numbers below this
-_PER_ROW = 100  # bytes of a merged row in addition to its columns: its keys, count, weight and costs
-_PER_CELL = 16  # bytes of a cell of a merged row: its value, its code, its answers to tests
+_PER_ROW = 100  # bytes of a row in addition to its columns: its number, count, weight and costs, and those of a search
+_PER_CELL = 6  # bytes of a cell of a row: its code, and its answers to tests
+_PER_NUMBER = 12  # bytes of a decimal that is not cut: its value, and those of the columns that are being typed
+_SEARCHED = 28  # bytes of such a number if all rows are searched: its rank, and its place in the order of every column
+_WORTH_SAYING = 10**9  # bytes that are announced before they are used
+LOGGER = logging.getLogger("treeml")
 _EXACT_ROLES = ("target", "weight", "group", "condition", "cluster")
 
 
@@ -82,9 +90,39 @@ class _Coded:
     codes: NDArray[np.unsignedinteger]
     radix: int
 
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+    def column(self) -> Column:
+        return CutColumn.of(self.like, self.codes)
+
     def at(self, codes: NDArray[np.int64]) -> Column:
         """The column of rows with these codes."""
         return CutColumn.of(self.like, codes.astype(self.codes.dtype))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Plain:
+    """One column as it is."""
+
+    given: Column
+
+    @property
+    def rows(self) -> int:
+        return len(self.given.values)
+
+    def column(self) -> Column:
+        return self.given
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What a sample of the rows shows."""
+
+    different: int  # about as many rows of all
+    fine: frozenset[str]  # columns with so many values that count apart that they are decimals that are not cut
+    uncut: int  # columns of numbers with every threshold, which are searched as they are
 
 
 class _Merging:
@@ -97,21 +135,19 @@ class _Merging:
         self.kept: NDArray[np.bool_] | None = None  # the rows that `missing drop` leaves; None: all
 
     def table(self) -> Table:
-        different, finest = self._estimate()
-        if different > WORTH * self.scan.rows and finest > _FINE:
-            # To give every number of such a column a code would take longer than to read the ordinary way.
-            self._admit(different, 2 * table_bytes(self.scan.rows, len(self.scan.names)))
-            raise NotInBatches(f"about {different:,} of its {self.scan.rows:,} rows are different")
-        self._admit(different, self._bytes(different))
+        sample = self._estimate()
+        is_merged = sample.different <= WORTH * self.scan.rows
+        self._admit(sample, is_merged)
         findings = InferenceNotes(self.name, notes=self.scan.notes)
         self.kept = self._rows_that_stay()
-        coded = self._coded(findings)
+        # To give every number of a fine column a code would take longer than to keep it.
+        coded = self._coded(findings, frozenset() if is_merged else sample.fine)
         findings.stop()
-        rows = max((len(each.codes) for each in coded.values()), default=self.scan.rows)
+        rows = max((each.rows for each in coded.values()), default=self.scan.rows)
         merged: MergedRows | None = None
-        columns: dict[str, Column] = {name: CutColumn.of(each.like, each.codes) for name, each in coded.items()}
-        note = f"{rows:,} rows were not merged while reading: about {different:,} of them are different"
-        if different <= WORTH * rows:
+        columns = {name: each.column() for name, each in coded.items()}
+        note = f"{rows:,} rows were not merged while reading: about {sample.different:,} of them are different"
+        if is_merged:
             merged, columns = self._merged(coded, rows)
             note = f"{rows:,} rows were merged into {len(merged.count):,} different ones while reading"
             rows = len(merged.count)
@@ -119,33 +155,46 @@ class _Merging:
         made = {name: columns.get(name) or Column(name, "text", idle) for name in self.scan.names}
         return Table(made, rows, self.name, notes=(*findings.notes, note), merged=merged)
 
-    def _estimate(self) -> tuple[int, int]:
-        """About how many different rows there are, from how fast their number grows in a sample (Heaps 1978).
-
-        Also, the most values that count apart in one column of the sample.
-        """
+    def _estimate(self) -> _Sample:
+        """About how many different rows there are, from how fast their number grows in a sample (Heaps 1978)."""
         try:
             part = self.scan.sample(self.needed, SAMPLE)
         except OtherTypes:
             part = self.scan.sample(self.needed, SAMPLE)
         findings = InferenceNotes(self.name)
-        coded = {series.name: self._code(series, findings) for series in part.iter_columns()}
+        found = {series.name: self._code(series, findings) for series in part.iter_columns()}
+        coded = {name: each for name, each in found.items() if each is not None}
         order = np.random.default_rng(0).permutation(part.height)
-        frame = pl.DataFrame({name: each.codes[order] for name, each in coded.items() if each is not None})
+        frame = pl.DataFrame({name: each.codes[order] for name, each in coded.items()})
         seen = [max(1, frame.head(rows).n_unique()) for rows in (max(1, frame.height // 2), frame.height)]
         growth = float(np.log2(seen[1] / seen[0])) if frame.width else 0.0
-        finest = max((each.radix for each in coded.values() if each is not None), default=1)
-        return min(self.scan.rows, int(seen[1] * (self.scan.rows / max(1, frame.height)) ** growth)), finest
+        grown = int(seen[1] * (self.scan.rows / max(1, frame.height)) ** growth)
+        different = min(self.scan.rows, grown, prod(each.radix for each in coded.values()))
+        fine = frozenset(name for name, each in coded.items() if each.radix > _FINE)
+        features = [each for name, each in coded.items() if name not in self.exact]
+        uncut = sum(each.like.is_number and each.like.cuts is None and each.radix > _FEW for each in features)
+        return _Sample(different, fine, uncut)
 
-    def _bytes(self, different: int) -> int:
-        """The memory for some columns in full, the codes of all rows, and the different rows."""
-        whole = max(BUDGET, 24 * self.scan.rows)
-        codes = len(self.needed) * self.scan.rows
-        return whole + codes + different * (_PER_ROW + _PER_CELL * len(self.needed))
+    def _bytes(self, sample: _Sample, is_merged: bool) -> int:
+        """The memory for some columns in full and the codes of all rows, or later for the different rows.
 
-    def _admit(self, different: int, held: int) -> None:
-        """Refuse what does not fit in memory, and say how many rows are different."""
+        Numbers that are not cut are searched as they are, but under a limit of time only in a sample.
+        """
+        rows, columns = self.scan.rows, len(self.needed)
+        codes = columns * rows
+        searched = 0 if self.limits.deadline < float("inf") else _SEARCHED * sample.uncut * sample.different
+        if sample.fine and not is_merged:
+            return codes + searched + rows * (_PER_ROW // 2 + _PER_NUMBER * len(sample.fine))
+        kept = (0 if is_merged else codes) + searched + sample.different * (_PER_ROW + _PER_CELL * columns)
+        return max(max(BUDGET, 24 * rows) + codes, kept)
+
+    def _admit(self, sample: _Sample, is_merged: bool) -> None:
+        """Refuse what does not fit in memory, say what takes much, and how many rows are different."""
+        held = self._bytes(sample, is_merged)
+        known = f"equal rows are merged, but about {sample.different:,} of {self.scan.rows:,} are different"
         if held <= self.limits.bytes:
+            if held > _WORTH_SAYING and not is_merged:
+                LOGGER.warning("%s: %s; that takes about %s of memory", self.name, known, memory_text(held))
             return
         whose = "are allowed" if self.limits.memory is not None else "is all that this machine has"
         raise file_mistake(
@@ -154,7 +203,7 @@ class _Merging:
             f"{memory_text(self.limits.bytes)} {whose}",
             self.name,
             self.span,
-            notes=(f"equal rows are merged, but about {different:,} of {self.scan.rows:,} are different",),
+            notes=(known,),
             helps=("cut numbers into fewer pieces: `binarize all by quantiles(4)`", "or use fewer columns"),
         )
 
@@ -174,25 +223,27 @@ class _Merging:
         except OtherTypes:
             return self._held(names)
 
-    def _coded(self, findings: InferenceNotes) -> dict[str, _Coded]:
-        """Every column that matters as codes; some columns at a time are held in full."""
-        done: dict[str, _Coded | None] = {}
+    def _coded(self, findings: InferenceNotes, fine: frozenset[str]) -> dict[str, _Coded | _Plain]:
+        """Every column that matters as codes, unless it is fine; some columns at a time are held in full."""
+        done: dict[str, _Coded | _Plain | None] = {}
         while len(done) < len(self.needed):
             left = [name for name in self.needed if name not in done]
             try:
-                held = self._held(left)
+                held = self._held(left, fine)
             except OtherTypes:
                 done.clear()
                 continue
             for name in list(held):
                 self.limits.late(self.name, self.span)
-                done[name] = self._code(_joined(name, held.pop(name)), findings)
+                series = _joined(name, held.pop(name))
+                done[name] = _Plain(self._typed(series, findings)) if name in fine else self._code(series, findings)
+                del series  # before the next one is made
         return {name: each for name, each in done.items() if each is not None}
 
-    def _held(self, names: Sequence[str]) -> dict[str, list[pl.Series]]:
-        """The first of these columns, as many as the budget allows, in full."""
+    def _held(self, names: Sequence[str], fine: frozenset[str] = frozenset()) -> dict[str, list[pl.Series]]:
+        """The first of these columns, as many as the budget allows, in full; it allows all that are kept in full."""
         held: dict[str, list[pl.Series]] = {name: [] for name in names}
-        size = 0
+        size = -8 * self.scan.rows * len(fine)
         for batch in self.scan.batches(names):
             for name in held:
                 part = _small(batch.get_column(name))
@@ -225,7 +276,8 @@ class _Merging:
             series = retyped(series, self.scan.separator, declared)
         return infer(series, declared, findings)
 
-    def _merged(self, coded: Mapping[str, _Coded], rows: int) -> tuple[MergedRows, dict[str, Column]]:
+    def _merged(self, given: Mapping[str, _Coded | _Plain], rows: int) -> tuple[MergedRows, dict[str, Column]]:
+        coded = {name: each for name, each in given.items() if isinstance(each, _Coded)}
         groups = list(_packed(coded))
         names = [f"key{number}" for number in range(len(groups))]
         parts: list[pl.DataFrame] = []

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.problem.arrays import Bits, Rows, Whole
+from treeml.problem.arrays import Bits, Rows, Whole, all_rows
 from treeml.problem.magnitudes import SAFE, added
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Sum
@@ -45,10 +45,10 @@ class Routed:
 
     def at_labels(self, cost: Whole) -> Whole:
         """The entry of every row, in a matrix of rows x classes, at the class predicted for it."""
-        classes = cost.shape[1]
         # One index into the entries in a row is several times as fast as a row and a column.
-        entries: Whole = cost.reshape(-1)[np.arange(0, classes * self.problem.rows, classes) + self.labels]
-        return entries
+        places = np.arange(0, cost.size, cost.shape[1])
+        places += self.labels
+        return np.asarray(cost.reshape(-1)[places])
 
     def total_at_labels(self, cost: Whole, most: int) -> int:
         """The exact sum of these entries, added up once for terms that share a matrix; none is larger than `most`."""
@@ -88,7 +88,7 @@ class Routed:
 
     def _routed(self) -> Iterator[tuple[Leaf, tuple[tuple[int, bool], ...], Rows]]:
         todo: list[tuple[Node, tuple[tuple[int, bool], ...], Rows]]
-        todo = [(self.tree, (), np.arange(self.problem.rows))]
+        todo = [(self.tree, (), all_rows(self.problem.rows))]
         while todo:
             node, path, rows = todo.pop()
             if isinstance(node, Leaf):

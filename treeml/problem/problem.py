@@ -70,7 +70,7 @@ class Feature:
     name: str
     kind: str  # binary, ordered, levels, subsets or branches
     levels: int
-    codes: NDArray[np.int32] | None  # None for a binary feature whose bits are given
+    codes: NDArray[np.signedinteger[Any]] | None  # None for a binary feature whose bits are given
     first_test: int  # its tests are first_test .. first_test + tests - 1
     tests: int
     has_missing: bool = False

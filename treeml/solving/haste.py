@@ -33,9 +33,12 @@ LEVELS_OF_A_COLUMN = 4  # levels of a text that take as long as a column of numb
 FIRST = 300_000  # cells of the first sample
 FEWEST = 1_000  # rows of the first sample
 GROWTH = 4  # from one sample to the next
+MOST = 5_000_000  # cells of the last sample: a larger one needs much memory and hardly leads to a better tree
 SHARE_OF_SAMPLE = 0.1  # of the time that is left, for a first tree, if there is time for a search on all rows
 SHARE = 0.4  # of the time that is left, for making the tests of all rows; the search needs the rest
-_TIMED = 1 << 15  # values on which the time to make tests is measured
+_TIMED = 1 << 17  # values on which the time to make tests is measured
+_LONGER = 0.17  # values beyond the caches of the processor take longer: ten million twice as long each
+_SORTINGS = 4  # times that: the search sorts every column once more, and puts the rows in the order of each
 _SECONDS_PER_ROW = 1.5e-6  # to raise and verify a tree, on a busy machine
 _SHARE_OF_BUILDING = 0.3  # verifying a tree takes at most this share of the time in which the rows were read and tested
 _SHARE_OF_LIMIT = 0.25
@@ -83,7 +86,7 @@ def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
 
 
 def _time_for_thresholds(dataset: Dataset) -> float:
-    """Seconds in which a test can be made of every threshold of the columns that are cut everywhere."""
+    """Seconds in which a test can be made of every threshold of the columns that are cut everywhere, and sorted."""
     rules = {rule.column or "": rule.method for rule in dataset.spec.binarizations}
     every = [
         column
@@ -92,11 +95,11 @@ def _time_for_thresholds(dataset: Dataset) -> float:
     ]
     if not every:
         return 0.0
+    part = take_column(every[0], np.arange(min(_TIMED, dataset.rows))).values
     begun = monotonic()
-    part = every[0].values[:_TIMED]
     ranks(part)
-    longer = np.log2(dataset.rows) / np.log2(_TIMED)  # sorting takes longer per value if there are more of them
-    return float((monotonic() - begun) * len(every) * dataset.rows / _TIMED * longer)
+    longer = (dataset.rows / _TIMED) ** _LONGER
+    return float(_SORTINGS * (monotonic() - begun) * len(every) * dataset.rows / _TIMED * longer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,7 @@ def best_of_samples(
     """
     best: Result | None = None
     size = _first_size(dataset)
+    most = min(dataset.rows // 2, MOST // max(1, _width(dataset)))
     is_final = is_pressed(dataset, request, begun)
     deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
@@ -152,14 +156,17 @@ def best_of_samples(
             return FromSamples(best, is_final)
         if best is None and planning * dataset.rows / size > request.deadline(begun) - monotonic() + LATE:
             return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), is_final=True)
-        if size * GROWTH > dataset.rows // 2:
+        following = min(GROWTH * size, most)
+        if following < 2 * size:
             left = request.deadline(begun) - monotonic()
-            return FromSamples(best, is_final and planning * dataset.rows / size > SHARE * left)
+            has_no_time = most < dataset.rows // 2 or planning * dataset.rows / size > SHARE * left
+            return FromSamples(best, is_final and has_no_time)
         # A search that was stopped took all that it was given: the next one gets what is left after its plan.
         took = planning if is_final and answer.stop is Stop.TIME else monotonic() - started
-        if monotonic() + GROWTH * took > deadline or (not is_final and best is not None and answer.stop is Stop.TIME):
+        is_late = monotonic() + following / size * took > deadline
+        if is_late or (not is_final and best is not None and answer.stop is Stop.TIME):
             return FromSamples(best, is_final)
-        size *= GROWTH
+        size = following
 
 
 def _unanswered(chosen: Chosen, dataset: Dataset, request: Request, clock: Clock, verified: Verified) -> Result:
@@ -257,6 +264,12 @@ def _on_all_rows(
     try:
         return verified(unproved, chosen, dataset, request, clock)
     except BackendError:  # the requirements hold on the sample, and not on all rows
+        from treeml.solving.labels_of_all_rows import with_labels_of_all_rows  # imported here: start-up time
+    assert answer.tree is not None
+    tree = with_labels_of_all_rows(answer.tree, chosen.lowered, dataset)
+    try:
+        return None if tree is None else verified(replace(unproved, tree=tree), chosen, dataset, request, clock)
+    except BackendError:  # another requirement does not hold
         return None
 
 

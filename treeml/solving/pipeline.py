@@ -78,7 +78,7 @@ def solve(
     is_file = y is None and options.weight is None and (data is None or isinstance(data, (str, Path)))
     try:
         with long_reading_said(request.long_run, begun, request.spec.within) if is_file else nullcontext():
-            table = load(replace(request, reading=sooner(request.reading)), data, y, options.weight, merge=True)
+            table = load(replace(request, reading=sooner(request)), data, y, options.weight, merge=True)
     except DataError as error:
         in_memory = y is not None or options.weight is not None
         return result_of_part(error, request, data, in_memory, begun, verified_result)

@@ -33,12 +33,13 @@ TOO_LATE = "D412"
 Verified = Callable[[Answer, Chosen, Dataset, Request, Clock], Result]
 
 
-def sooner(limits: ReadingLimits) -> ReadingLimits:
+def sooner(request: Request) -> ReadingLimits:
     """The limits of reading, so that there is time left for a part of the file if all of it takes too long."""
+    limits = request.reading
     left = limits.deadline - monotonic()
-    return (
-        limits if left <= 0 or left == float("inf") else replace(limits, deadline=monotonic() + SHARE_OF_READING * left)
-    )
+    if left <= 0 or left == float("inf") or not _is_plain(request):
+        return limits
+    return replace(limits, deadline=monotonic() + SHARE_OF_READING * left)
 
 
 def result_of_part(
