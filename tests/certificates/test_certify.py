@@ -76,6 +76,13 @@ def test_optimal(text: str, small: Path) -> None:
         assert made.claim == "optimal"
 
 
+def test_a_requirement_without_any_test(tmp_path: Path) -> None:
+    path = tmp_path / "constant.csv"
+    path.write_text("x,y\n3,yes\n3,no\n3,yes\n")
+    with pytest.raises(RefusedError, match="there is no test"):
+        certified('predict y\nminimize errors\nrequire depth <= 2\nrequire recall("yes") >= 50%', path)
+
+
 def test_result_and_certificate_agree(small: Path) -> None:
     result, made = certified(MISSING + "predict y\nminimize errors\nrequire depth <= 2", small)
     assert made.objective == made.bound == Fraction(result.objective)

@@ -421,6 +421,13 @@ def test_contradictions_alone_are_infeasible() -> None:
     assert not isinstance(caught_both.value, InfeasibleError)
 
 
+def test_a_node_of_many_branches_has_many_leaves() -> None:
+    text = HEAD + GOAL + "binarize sex by branches\nrequire leaves >= 3\nrequire depth <= "
+    checked(text + "1")
+    with pytest.raises(InfeasibleError):
+        checked(text + "0")
+
+
 @pytest.mark.parametrize(
     "share",
     [

@@ -97,3 +97,17 @@ def test_three_classes_get_several_trees_a_round() -> None:
     assert many.objective == pytest.approx(single.objective, abs=2e-6)
     assert many.statistics["rounds"] < single.statistics["rounds"]
     assert many.statistics["pricing_calls"] < single.statistics["pricing_calls"]
+
+
+def test_deeper_trees_are_left_out_if_the_time_is_over() -> None:
+    random = np.random.default_rng(4)
+    pairs = Pairs(random.random((8, 60)) < 0.5, 5)
+    gains = random.integers(-5, 6, (2, 60))
+    looks: list[bool] = []
+
+    def is_over() -> bool:
+        looks.append(True)
+        return len(looks) > 1  # one of them is made
+
+    assert len(pairs.find(gains, 6).trees) == 9
+    assert len(pairs.find(gains, 6, is_over).trees) == 7

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
+from treeml.data import linear
 from treeml.export import export
 from treeml.lang.diagnostic import SpecError
 from treeml.trees.tree import Tree
@@ -283,3 +284,19 @@ def test_targets_of_many_digits_keep_them_in_linear_models() -> None:
     left = np.column_stack([np.ones(5), table["u"]])
     rest = exact - left @ np.linalg.lstsq(left, exact, rcond=None)[0]
     assert result.objective == pytest.approx(float(rest @ rest), rel=1e-9, abs=0)
+
+
+def test_the_model_of_a_leaf_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits, fitted = [], linear._fitted
+
+    def counted(columns: linear.LinearColumns, rows: np.ndarray) -> linear.LeafLine:
+        fits.append(rows.tobytes())
+        return fitted(columns, rows)
+
+    monkeypatch.setattr(linear, "_fitted", counted)
+    random = np.random.default_rng(2)
+    side, x = random.integers(0, 2, 40), random.normal(size=40).round(2)
+    model = tml.parse("predict y minimize squared_loss require depth <= 1 forbid split on x leaves linear(x)")
+    result = model.solve({"side": side, "x": x, "y": np.where(side == 1, x, -x)})
+    assert result.is_optimal
+    assert len(fits) == len(set(fits)) == 2

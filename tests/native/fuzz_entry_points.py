@@ -98,6 +98,9 @@ def binary(random: Random) -> None:
                 bits = numbers(random, (tests, rows), 0, 1, np.uint8)
                 columns = numbers(random, tests, 0, 3, np.int32) if chance(random, 40) else None
                 native.treeml_tests(handle, bits if chance(random, 97) else None, tests, rows, columns)
+            if chance(random, 20):
+                words = random.integers(0, 2 ** min(64, rows + 1), (tests, -(-rows // 64)), np.uint64, endpoint=False)
+                native.treeml_packed_tests(handle, words if chance(random, 97) else None, tests, rows, None)
             classes = int(random.choice([1, 2, 2, 2, 3, 5, 70]))
             weight = numbers(random, rows, 0, 5) if chance(random, 40) else None
             # If the tests were refused, later calls must be refused before they read arrays, so lengths fit the data.

@@ -263,7 +263,9 @@ def test_losses(outputs: int, options: dict[str, int]) -> None:
         assert found.tolerance < Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("options", [{}, {"nonnegative": 1}, {"cache_kind": 0}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"nonnegative": 1}, {"cache_kind": 0}, {"cache": 3}, {"reversible": 1}], ids=str
+)
 def test_custom(options: dict[str, int]) -> None:
     for seed in SEEDS:
         random, bits = problem(5000 + seed, tests=4, rows=9)

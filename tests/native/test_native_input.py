@@ -36,6 +36,9 @@ def test_null_pointers() -> None:
         assert native.treeml_solve(handle) == 5
         assert native.treeml_message(handle) == b"treeml_tests must come first"
         assert native.treeml_labels(handle, None, 2, None) == 5
+        assert native.treeml_packed_tests(handle, None, 2, 4, None) == 1
+        assert native.treeml_packed_tests(handle, np.array([3, 16], dtype=np.uint64), 2, 4, None) == 1
+        assert native.treeml_message(handle) == b"test 1 has a bit beyond the last row"
         assert native.treeml_tests(handle, BITS, 2, 4, None) == 0
         assert native.treeml_labels(handle, None, 2, None) == 1
         assert native.treeml_solve(handle) == 5

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from treeml.native.solver import Found, SearchLimits, Solver
-from treeml.native.solver_input import Conditions, Labels, Targets
+from treeml.native.solver_input import Conditions, CostOfRows, Labels, Targets
 
 DEPTH = 4
 ROWS = 300
@@ -83,6 +83,24 @@ def test_reversible_sets_are_searched_in_the_same_way() -> None:
     plain, reversible = searched(), searched(reversible=1)
     for name in ("nodes", "failures", "splits", "leaf_costs", "hits"):
         assert count(plain, name) == count(reversible, name)
+
+
+def test_a_function_is_asked_about_few_sets_of_rows_twice() -> None:
+    bits, labels = problem()
+    asked: list[bytes] = []
+
+    def errors(sets: list[np.ndarray]) -> list[float]:
+        asked.extend(rows.tobytes() for rows in sets)
+        return [float(min(labels[rows].sum(), len(rows) - labels[rows].sum())) for rows in sets]
+
+    solver = Solver(bits, CostOfRows(errors))
+    every = solver.solve(depth=3, options={"cache_kind": 0})
+    without = len(asked)
+    asked.clear()
+    found = solver.solve(depth=3)
+    assert found.value == every.value
+    assert len(asked) < 1.1 * len(set(asked))  # only tests that are equal on the rows of a node ask again
+    assert len(asked) < without / 4
 
 
 def test_the_search_ends_when_the_bound_is_met() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treeml as tml
+from treeml.problem import answers, terms
 from treeml.problem import problem as problems
-from treeml.problem import terms
-from treeml.problem.answers import has_bits_in_time
+from treeml.problem.answers import forget_packed, has_bits_in_time, packed_in_time
 from treeml.problem.problem import Bound, Feature, Goal, Problem
 from treeml.problem.reduce import reduce, row_groups
 from treeml.problem.terms import Largest, LeafErrors, Leaves, Loss, Monotone, Predicted, Purity, Sum, Term, Used
@@ -270,3 +270,33 @@ def test_bits_are_made_in_time_or_not_at_all() -> None:
     assert "bits" not in vars(late)
     assert has_bits_in_time(soon, lambda: False)
     assert np.array_equal(soon.bits, problem.bits)
+
+
+@pytest.mark.parametrize("rows", [50, 64, 130])
+def test_packed_answers_are_the_bits(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers, "_ROWS_AT_ONCE", 64)
+    table = {"a": list(range(rows)), "b": ["x", "y"] * (rows // 2), "y": ["no", "yes"] * (rows // 2)}
+    dataset, request = prepare(tml.Model.parse("predict y minimize errors require depth <= 2"), table)
+    problem = lower(dataset, request).form(numeric=False).problem
+    assert packed_in_time(problem, lambda: True) is None
+    words = packed_in_time(problem, lambda: False)
+    assert words is not None
+    unpacked = np.unpackbits(words.astype("<u8").view(np.uint8), axis=1, bitorder="little")
+    assert np.array_equal(unpacked[:, :rows], problem.bits)
+    assert not unpacked[:, rows:].any()
+    assert packed_in_time(problem, lambda: True) is words
+    forget_packed(problem)
+    assert packed_in_time(problem, lambda: True) is None
+
+
+def test_many_answers_reach_the_search_packed(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(1)
+    table = {f"x{i}": draw.integers(0, 6, 200).tolist() for i in range(4)}
+    table["y"] = ((draw.random(200) < 0.2) ^ (np.array(table["x0"]) > np.array(table["x1"]))).astype(int).tolist()
+    text = "predict y minimize errors require depth <= 2 solve with native(kernel = binary)"
+    plain = tml.Model.parse(text).solve(table)
+    monkeypatch.setattr(answers, "MOST_ANSWERS", 0)
+    monkeypatch.setattr(Problem, "bits", property(lambda problem: pytest.fail("a byte for every answer")))
+    packed = tml.Model.parse(text).solve(table)
+    assert packed.status.value == plain.status.value == "optimal"
+    assert packed.objective == plain.objective

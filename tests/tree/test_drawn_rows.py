@@ -98,7 +98,7 @@ def one_test(test: TreeTest, field: Field) -> Tree:
         (TreeTest("x", "is", (2,)), Field("x", "number"), [1, 2, 2, 3], 3),
         (TreeTest("x", "at most", (5.0,)), Field("x", "number"), [5.0], 2),
         (TreeTest("x", "among", ("u", "v"), True), Field("x", "category", ("u", "v", "w"), True), ["u", "w", None], 3),
-        (TreeTest("x", "at most", ("v",)), Field("x", "ordered", ("u", "v", "w")), ["u", "w", "?"], 3),
+        (TreeTest("x", "at most", ("v",)), Field("x", "ordered", ("u", "v", "w")), ["u", "w", "z"], 3),
     ],
 )
 def test_distributions_of_every_kind_of_test(test: TreeTest, field: Field, values: list[Any], bars: int) -> None:
@@ -110,6 +110,18 @@ def test_distributions_of_every_kind_of_test(test: TreeTest, field: Field, value
     ElementTree.fromstring(tree.to_svg(data={"x": values}))
 
 
+@pytest.mark.parametrize("ends", [(0.0, 1e-323), (1e16, 1e16 + 4), (-1.7e308, 1.7e308), (1.0, 1.0000000000000002)])
+def test_numbers_at_the_edge_of_floats_have_distributions(ends: tuple[float, float]) -> None:
+    low, high = ends
+    root = Branch(TreeTest("x", "at most", (low,)), TreeLeaf(low, 2, exact=(low,)), TreeLeaf(high, 2, exact=(high,)))
+    tree = Tree(root, "numbers", "y", (), ("y",), (Field("x", "number"),), ("x",))
+    columns = {"x": [low, low, high, high], "y": [low, low, high, high]}
+    for spread in distributions(tree, columns).spreads:
+        assert spread is not None
+        assert sum(sum(bar.counts) for bar in spread.bars) == (4 if spread.lines else 2)
+        assert all(0 <= share <= 1 for _, share in spread.points)
+
+
 def test_many_levels_share_a_bar_and_names_do_not_overflow() -> None:
     levels = tuple(f"<level {number}>" for number in range(60))
     tree = one_test(TreeTest("x", "is", (levels[0],)), Field("x", "category", levels))
@@ -118,6 +130,24 @@ def test_many_levels_share_a_bar_and_names_do_not_overflow() -> None:
     assert spread.bars[-1].label == "45 more"
     assert spread.sides == ("1 value", "59 values")
     assert "59 values" in tree.to_svg(data={"x": list(levels)})
+
+
+def test_linear_leaves_show_their_line_over_its_column() -> None:
+    fields = (Field("a", "binary", (0, 1)), Field("x", "number"), Field("z", "number"))
+    sides = TreeLeaf(1.0, 2, slopes=(("x", 2.0),)), TreeLeaf(0.0, 2, slopes=(("x", 1.0), ("z", -1.0)))
+    tree = Tree(Branch(TreeTest("a", "is true", (1,)), *sides), "numbers", "y", (), ("y",), fields, ("a", "x", "z"))
+    rows = {"a": [1, 1, 0, 0], "x": [0.0, 2.0, 3.0, 0.0], "z": [9.0, 9.0, 1.0, 0.0], "y": [1.0, 3.0, 2.0, 0.0]}
+    found = distributions(tree, rows)
+    _, one, several = found.spreads
+    assert found.has_lines
+    assert one is not None
+    assert several is not None
+    assert one.points == ((0.0, 1 / 3), (18.0, 1.0))
+    assert [text for _, text in one.marks] == ["0", "2"]
+    assert one.lines == ((0.0, 9.0, 1 / 3, 1.0),)  # the line leaves the chart at x = 1, where it is 3
+    assert several.points == ((18.0, 2 / 3), (0.0, 0.0))
+    assert several.lines == ((0.0, 18.0, 0.0, 2 / 3),)
+    assert "the line, over its column" in tree.to_svg(data=rows)
 
 
 def test_distributions_of_numbers_show_points_and_means() -> None:
@@ -131,7 +161,7 @@ def test_distributions_of_numbers_show_points_and_means() -> None:
     assert low is not None
     assert high is not None
     assert len(root.points) == 4
-    assert [round(share, 6) for *_, share in root.means] == [0.0, round(5 / 6, 6)]
+    assert [round(share, 6) for *_, share in root.lines] == [0.0, round(5 / 6, 6)]
     assert tree.to_svg(data=rows).count("<circle") == 4
     assert "<circle" not in tree.to_svg(data={"x": rows["x"]})  # the target is not there
     assert export(tree, "png", data=rows)[:4] == b"\x89PNG"

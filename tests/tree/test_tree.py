@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_worlds import CLUSTER_USES, NUMBER_USES, World, single, worlds
 
+import treeml as tml
 from treeml.data.bind import bind
 from treeml.data.table import Column, Dataset, Table
 from treeml.lang.diagnostic import DataError
@@ -292,3 +293,28 @@ def test_a_start_tree_with_unknown_tests_is_not_used() -> None:
     asked = [Question("length", "at most", 2.5), Question("color", "among", None, ("blue", "red"), True)]
     assert lower_tree(tree, asked, ("long", "short")) is not None
     assert lower_tree(tree, asked, ("long", "tall")) is None
+
+
+def test_text_is_read_in_new_rows_as_in_training() -> None:
+    """Blanks around a text do not count, and words such as NA are missing values, in frames too."""
+    columns = {
+        "color": [" red", "blue", "NA", "red ", "blue", "?"],
+        "size": ["1", " 2", "", "4", "N/A", "3"],
+        "seen": ["2024-01-01", "null", " 2024-03-01 ", "2024-01-05", "", "2024-04-01"],
+        "y": ["a", "b", "c", "d", "e", "f"],
+    }
+    text = "predict y\nmaximize accuracy\nrequire depth <= 5\ncolumn color, seen : missing separate\n"
+    result = tml.Model.parse(text + "column size : number, missing separate").solve(columns)
+    assert result.measures["accuracy"] == 1
+    assert result.tree is not None
+    assert list(result.tree.predict(columns)) == columns["y"]
+    for row, label in enumerate(columns["y"]):
+        assert list(result.tree.predict({name: values[row] for name, values in columns.items()})) == [label]
+
+
+def test_mixed_values_with_the_same_text_are_one_level() -> None:
+    columns = {"code": [1, "1", 1.0, True, "a", " a", 2.5, None], "y": [0, 0, 0, 1, 0, 0, 1, 1]}
+    text = "predict y\nmaximize accuracy\nrequire depth <= 3\ncolumn code : missing separate"
+    result = tml.Model.parse(text).solve(columns)
+    assert result.tree is not None
+    assert list(result.tree.predict(columns)) == columns["y"]

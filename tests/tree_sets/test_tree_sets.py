@@ -371,6 +371,17 @@ def test_what_cannot_be_listed_is_refused(data: dict[str, list]) -> None:
         tml.parse("predict ill minimize depth list 3 trees").trees(data)
 
 
+def test_lists_of_losses_that_cannot_be_exact_are_refused() -> None:
+    columns = {"x": [1, 1, 2, 2, 3, 3], "y": [0.30000000000000004, 0.1, 0.2, 0.5, 0.8, 0.1], "w": [0.1, 0.25, 1.7] * 2}
+    text = "predict y column y : number require depth <= 1 list 5 trees minimize "
+    for goal in ("mse then minimize leaves", "absolute_loss then minimize leaves", "leaves then minimize squared_loss"):
+        with pytest.raises(tml.RefusedError, match="by a loss of numbers alone"):
+            tml.parse(text + goal).trees(columns)
+    for goal in ("squared_loss", "absolute_loss"):
+        with pytest.raises(tml.RefusedError, match="do not fit in 64 bits"):
+            tml.parse(f"weight by w {text} {goal}").trees(columns)
+
+
 def test_a_list_says_what_of_solve_does_not_apply(data: dict[str, list]) -> None:
     text = "predict ill features sex minimize errors require depth <= 1 solve with cpsat gap 1% list 2 trees"
     notes = " ".join(tml.parse(text).trees(data).listed.notes)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
     check_consistent_length,
@@ -439,6 +440,19 @@ def positive_weights(sample_weight: Any, X: Any, y: Any) -> tuple[Any, Any, Any]
     if kept.all():
         return X, y, weight
     return reading.take_rows(X, kept), None if y is None else y[kept], weight[kept]
+
+
+def coded_classes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The classes of y and the place of each among them; ValueError if scikit-learn takes the numbers for a regression.
+
+    Its check takes longer than a small search, and whole numbers always pass it; it warns where most are different.
+    """
+    if y.dtype.kind not in "biuf":
+        check_classification_targets(y)
+    classes, codes = np.unique(y, return_inverse=True)
+    if 2 * len(classes) > len(y) or (y.dtype.kind == "f" and (classes != np.rint(classes)).any()):
+        check_classification_targets(y)
+    return classes, codes
 
 
 def total_weight(weight: Any, rows: int) -> Fraction:

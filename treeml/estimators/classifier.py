@@ -10,11 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
 from treeml.estimators import asking
 from treeml.estimators import rows as reading
-from treeml.estimators.base import Estimator, SupervisedTree, positive_weights, total_weight
+from treeml.estimators.base import Estimator, SupervisedTree, coded_classes, positive_weights, total_weight
 from treeml.estimators.importances import class_importances
 from treeml.lang import measure_formulas as measures
 from treeml.model import Model
@@ -33,8 +32,7 @@ class ClassEstimator(ClassifierMixin, Estimator):  # type: ignore[misc]
         """
         name = getattr(y, "name", None)
         X, y = self._checked_training(X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = coded_classes(y)
         labels = tuple(self.classes_.tolist())
         X, codes, weight = positive_weights(sample_weight, X, codes)
         X, codes, weight = reading.in_order(X, codes, weight)

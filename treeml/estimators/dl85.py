@@ -15,11 +15,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from treeml.backends import contract
-from treeml.estimators.base import positive_weights
+from treeml.estimators.base import coded_classes, positive_weights
 from treeml.estimators.dl85_solving import DL85Limits, LeafCosts, Rows, find_tree
 from treeml.estimators.dl85_steering import FOREIGN, PRINTING, STEERING, Cache_Type, Wipe_Type, not_default, steering
 from treeml.estimators.dl85_writing import KeptLeaf, drawn, written
@@ -194,7 +194,7 @@ class DL85Search(DL85Arguments):
         judge = ClassJudge(
             self.classes_.tolist(),
             codes,
-            np.ones(len(codes)) if weight is None else weight,
+            weight,
             (self.error_function, getattr(self, "fast_error_function", None), self.leaf_value_function),
         )
         plain = self.error_function is None and judge.functions[1] is None
@@ -204,7 +204,11 @@ class DL85Search(DL85Arguments):
             verdicts = [(*judge(rows), judge.counts(rows)) for rows in leaves]
             self._keep(X, [KeptLeaf(value, error, counts) for error, value, counts in verdicts])
             if self.leaf_value_function is None:
-                self.accuracy_ = float(np.mean(self.predict(X) == self.classes_[codes]))
+                right = [
+                    np.count_nonzero(self.classes_[codes[rows]] == value)
+                    for rows, (_, value, _) in zip(leaves, verdicts, strict=True)
+                ]
+                self.accuracy_ = float(sum(right) / len(X))
         self._print()
 
     def _print(self) -> None:
@@ -262,8 +266,7 @@ class DL85Classifier(ClassifierMixin, DL85Search):  # type: ignore[misc]
         >>> estimator.fit(X, y).error_
         """
         X, y = validate_data(self, X, y)
-        check_classification_targets(y)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.classes_, codes = coded_classes(y)
         X, codes, weight = positive_weights(sample_weight, X, codes)
         self._fit_classes(X, codes, weight)
         return self
@@ -378,12 +381,13 @@ class ClassJudge:
 
     labels: list[Any]
     codes: Rows
-    weight: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
     functions: tuple[Any, Any, Any]  # of the rows, of the counts, and for the value of a leaf
 
     def counts(self, rows: Rows) -> NDArray[np.float64]:
         """The weight of every class."""
-        counts = np.bincount(self.codes[rows], self.weight[rows], minlength=len(self.labels))
+        weight = None if self.weight is None else self.weight[rows]
+        counts = np.bincount(self.codes[rows], weight, minlength=len(self.labels))
         return counts.astype(np.float64, copy=False)
 
     def error(self, rows: Rows) -> float:

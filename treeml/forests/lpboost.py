@@ -20,6 +20,7 @@ from treeml.forests.column_generation import Prices, Restricted
 from treeml.forests.criterion import CriterionBase, Grown
 from treeml.forests.examples import Examples, Signs, Whole, in_whole_numbers
 from treeml.lang.diagnostic import BackendError, DataError, Diagnostic
+from treeml.problem.constants import exact_sum
 
 DEFAULT_NU = Fraction(1, 10)
 FEW = 400  # with at most this many margins, all are in the linear program from the start
@@ -69,14 +70,15 @@ class LPBoost(CriterionBase):
         if self.penalty is None:
             return int(worst.min()) * unit
         price = self.penalty * examples.unit
-        spent, shortfall = Fraction(0), Fraction(0)
-        for number in np.argsort(worst, kind="stable").tolist():
-            margin, share = int(worst[number]), price * int(examples.count[number])
-            if spent + share >= 1:
-                return (margin - (spent * margin - shortfall)) * unit
-            spent += share
-            shortfall += share * margin
-        raise AssertionError("the penalties add up to less than 1")
+        order = np.argsort(worst, kind="stable")
+        counts = examples.count[order]
+        ends = np.cumsum(counts)
+        last = int(np.searchsorted(ends, -(-price.denominator // price.numerator)))
+        if last == len(ends):
+            raise AssertionError("the penalties add up to less than 1")
+        margin, before = int(worst[order[last]]), int(ends[last] - counts[last])
+        shortfall = exact_sum(worst[order[:last]], counts[:last])
+        return (margin - price * (before * margin - shortfall)) * unit
 
     def in_whole_numbers(self, prices: Prices, scale: int) -> Whole:
         """The prices in whole numbers, none above its limit: the excess from rounding goes to prices below theirs.

@@ -8,6 +8,7 @@ round save many rounds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -43,8 +44,8 @@ class Pairs:
         """Does `find` find the best tree of this depth?"""
         return self.depth <= DEEPEST
 
-    def find(self, gains: Gains, columns: int) -> PairTrees:
-        """The best trees for the gains of the examples, each with another root."""
+    def find(self, gains: Gains, columns: int, is_over: Callable[[], bool] = lambda: False) -> PairTrees:
+        """The best trees for the gains of the examples, each with another root; few deeper ones if time is over."""
         if self.depth == 0 or not self.bits.size:
             best = int(np.argmax(gains.sum(axis=1)))
             return PairTrees(((Leaf(best), np.full(self.bits.shape[1], best)),), int(gains[best].sum()))
@@ -55,7 +56,11 @@ class Pairs:
         complete = [(partial(_tree, trees, place), votes[place]) for place in range(len(votes))]
         if self.exhaustive:
             return PairTrees(tuple(complete), int(trees.worth[0] + gains[0].sum()) if all_roots else None)
-        deeper = [part.below(int(test)) for test in trees.tests[: max(1, columns // 2), 0]]
+        deeper: list[Node] = []
+        for test in trees.tests[: max(1, columns // 2), 0]:
+            if is_over():
+                break
+            deeper.append(part.below(int(test)))
         return PairTrees((*((tree, votes_of(tree, self.bits)) for tree in deeper), *complete), None)
 
 

@@ -131,7 +131,7 @@ class TreePricing:
     def priced(self, whole: Whole, enough: float, deadline: Deadline) -> PricedTrees[Grown]:
         trees: list[Voting] = []
         if self.pairs is not None:
-            found = self.pairs.find(self.gains(whole), self.columns)
+            found = self.pairs.find(self.gains(whole), self.columns, lambda: deadline.passed)
             trees = list(self.allowed(found.trees))
             if self.exact and found.best is not None:
                 self.hold(found.best, trees, whole, "the count of pairs")

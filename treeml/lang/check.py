@@ -140,7 +140,8 @@ def _examine(
     asked, reported = uses_of(goals, requirements), requests.fields.get("reported", ())
     report_tasks(everything, goals, (*asked, *reported), has_target or not complete, findings)
     report_leaf_models(columns.fields["linear"], asked, everything, findings)
-    report_contradictions(requirements, columns.banned, findings)
+    has_branches = any(rule.method == "branches" for rule in columns.fields["binarizations"])
+    report_contradictions(requirements, columns.banned, has_branches, findings)
     if complete:
         _report_missing(everything, findings)
     if not findings.has_errors:

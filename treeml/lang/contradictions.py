@@ -1,8 +1,8 @@
 """Requirements -> pairs that no tree can meet together, and requirements that others make superfluous.
 
 Every bound on a single measure narrows an interval and remembers which requirement did so. A few facts about trees
-carry bounds from one measure to another, such as that a tree of depth d has at most 2^d leaves. Whatever depends on the
-data is left to the back-ends.
+carry bounds from one measure to another, such as that a tree of depth d has at most 2^d leaves if every node has two
+branches. Whatever depends on the data is left to the back-ends.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ _SHARES_OF_PREDICTIONS = {"precision", "npv", "f1", "fbeta", "jaccard", "ratio"}
 
 
 def report_contradictions(
-    requirements: Sequence[Requirement], banned: Mapping[str, Span | None], findings: Findings
+    requirements: Sequence[Requirement], banned: Mapping[str, Span | None], has_branches: bool, findings: Findings
 ) -> None:
-    """`banned` are the columns that no split may use, with the place that says so."""
+    """`banned` are the columns that no split may use, with the place that says so; `has_branches`: a node may have more
+    than two branches."""
     low: dict[Key, IntervalEnd] = {}
     high: dict[Key, IntervalEnd] = {}
     for requirement in requirements:
@@ -53,7 +54,7 @@ def report_contradictions(
     _report_banned(low, banned, findings)
     if clean:
         for _ in range(3):
-            for key, end, is_low in list(_consequences(low, high)):
+            for key, end, is_low in list(_consequences(low, high, has_branches)):
                 _tighten(low if is_low else high, key, end, is_low)
         _report_clashes(low, high, reported, findings)
     if not reported:
@@ -93,11 +94,11 @@ def _tighten(ends: dict[Key, IntervalEnd], key: Key, end: IntervalEnd, is_low: b
 
 
 def _consequences(
-    low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd]
+    low: Mapping[Key, IntervalEnd], high: Mapping[Key, IntervalEnd], has_branches: bool
 ) -> Iterator[tuple[Key, IntervalEnd, bool]]:
     """Facts that hold for every tree, on any data."""
     depth = high.get(_DEPTH)
-    if depth is not None and 0 <= depth.value <= 64:
+    if depth is not None and 0 <= depth.value <= 64 and (depth.value < 1 or not has_branches):
         levels = depth.value.numerator // depth.value.denominator
         most = Fraction(2**levels)
         yield (

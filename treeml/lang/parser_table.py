@@ -45,13 +45,13 @@ def ready_parser() -> Lark | None:
     import lark
 
     try:
-        found = json.loads(TABLE.read_text(encoding="utf-8"))
+        found = json.loads(TABLE.read_text(encoding="utf-8"), object_hook=_numbered)
         if found["lark"] != lark.__version__ or found["grammar"] != grammar():
             return None
     except (OSError, ValueError, KeyError, TypeError):
         return None
     maker: Any = lark.Lark
-    parser: Lark = maker._load_from_dict(_numbered(found["data"]), _numbered(found["memo"]), transformer=Builder())
+    parser: Lark = maker._load_from_dict(found["data"], found["memo"], transformer=Builder())
     return parser
 
 
@@ -125,11 +125,11 @@ def _whole_words(terminal: TerminalDef) -> None:
         terminal.priority = 1
 
 
-def _numbered(value: Any) -> Any:
-    """Turn the keys of JSON objects back into the integers that number states and terminals."""
-    if isinstance(value, dict):
-        return {int(key) if key.isdigit() else key: _numbered(item) for key, item in value.items()}
-    return [_numbered(item) for item in value] if isinstance(value, list) else value
+def _numbered(found: dict[str, Any]) -> dict[Any, Any]:
+    """Turn the keys of a JSON object back into the integers that number states and terminals."""
+    if not any(map(str.isdigit, found)):
+        return found
+    return {int(key) if key.isdigit() else key: item for key, item in found.items()}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from treeml.lang.borrowed_words import spaced_names, translated
 from treeml.lang.diagnostic import Diagnostic, Fix, Label
 from treeml.lang.measures import MEASURES
 from treeml.lang.nesting import MAXIMUM_DEPTH
@@ -125,6 +124,8 @@ _HABITS: tuple[tuple[str, str, str, str, str | None, str], ...] = (
 
 def _borrowed(failure: Failure) -> Diagnostic | None:
     """A line, from the beginning of its statement or from the failure, in the words of another tool."""
+    from treeml.lang.borrowed_words import translated  # imported here: start-up time
+
     text, place = failure.source.text, failure.offset
     if failure.previous is not None and not failure.rest.strip():
         place = failure.previous.span.end  # the statement breaks off
@@ -156,6 +157,8 @@ def _borrowed(failure: Failure) -> Diagnostic | None:
 
 def _spaced_name(failure: Failure) -> Diagnostic | None:
     """`features body weight (kg)`, `parity_gap(marital status)`: a column name without its backquotes."""
+    from treeml.lang.borrowed_words import spaced_names  # imported here: start-up time
+
     text = failure.source.text
     line_start = text.rfind("\n", 0, failure.offset) + 1
     end = text.find("\n", failure.offset)

@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.native.border import BYTE_ARRAY, FLOAT_ARRAY, INT32, INT32_ARRAY, INT64_ARRAY, flags, in_range, real, whole
+from treeml.native.border import (
+    BYTE_ARRAY,
+    FLOAT_ARRAY,
+    INT32,
+    INT32_ARRAY,
+    INT64_ARRAY,
+    WORD_ARRAY,
+    flags,
+    in_range,
+    real,
+    whole,
+)
 from treeml.native.loader import OPTION, STATISTIC, Options, Signatures, declare, read_options, read_statistic_names
 from treeml.native.solver_input import (
     NO_CONDITIONS,
@@ -30,6 +41,7 @@ from treeml.native.solver_input import (
     Labels,
     LeafCosts,
     Lines,
+    PackedBits,
     Targets,
 )
 from treeml.system.interrupt import listening
@@ -55,6 +67,13 @@ _STOP = {0: "proved", 1: "time", 2: "interrupted", 3: "memory", 4: "enough"}
 _LOSS = {"squared": 0, "absolute": 1, "quantile": 2}
 IMPURITIES = ("code length", "entropy", "gini")  # in the order of treeml.h
 _CODE_ERROR: Mapping[int, type[Exception]] = {1: ValueError, 2: MemoryError, 3: OverflowError, 5: ValueError}
+
+
+def _bytes_of(bits: NDArray[Any]) -> NDArray[np.uint8]:
+    given = np.asarray(bits)
+    if given.ndim != 2 or given.dtype not in (np.bool_, np.uint8):
+        raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
+    return np.ascontiguousarray(given).view(np.uint8)
 
 
 class NativeError(RuntimeError):
@@ -128,24 +147,21 @@ class Solver:
 
     def __init__(
         self,
-        bits: NDArray[Any],
+        bits: NDArray[Any] | PackedBits,
         costs: LeafCosts,
         conditions: Conditions = NO_CONDITIONS,
         rounding: CostRounding | None = None,
     ) -> None:
         self._handle: int | None = None
         self._library = library()
-        packed = np.asarray(bits)
-        if packed.ndim != 2 or packed.dtype not in (np.bool_, np.uint8):
-            raise ValueError("bits must be a two-dimensional array of bool or uint8, tests x rows")
-        packed = np.ascontiguousarray(packed).view(np.uint8)
-        self.tests, self.rows = packed.shape
+        given = bits if isinstance(bits, PackedBits) else _bytes_of(bits)
+        self.tests, self.rows = given.shape
         self._handle = self._library.treeml_create()
         if not self._handle:
             raise MemoryError("not enough memory for a solver")
         self._raised: BaseException | None = None
         self._levels = 1
-        self._give_tests(packed, conditions)
+        self._give_tests(given, conditions)
         if rounding is not None:
             self._call("treeml_round", rounding.beside, rounding.most)
         self._give_costs(costs)
@@ -155,10 +171,13 @@ class Solver:
             self._give_column_costs(conditions)
         self._give_leaf_conditions(conditions)
 
-    def _give_tests(self, packed: NDArray[np.uint8], conditions: Conditions) -> None:
+    def _give_tests(self, given: NDArray[np.uint8] | PackedBits, conditions: Conditions) -> None:
         columns, count, forbidden = conditions.columns, conditions.count, conditions.forbidden
         origin = None if columns is None else whole(columns, "columns", (self.tests,), np.int32)
-        self._call("treeml_tests", packed, self.tests, self.rows, origin)
+        if isinstance(given, PackedBits):
+            self._call("treeml_packed_tests", given.words, self.tests, self.rows, origin)
+        else:
+            self._call("treeml_tests", given, self.tests, self.rows, origin)
         if count is not None:
             self._call("treeml_counts", whole(count, "count", (self.rows,)))
         if forbidden is not None:
@@ -489,6 +508,7 @@ _SIGNATURES: Signatures = {
     "treeml_message": (ctypes.c_char_p, (ctypes.c_void_p,)),
     "treeml_version": (ctypes.c_char_p, ()),
     "treeml_tests": (ctypes.c_int, (ctypes.c_void_p, BYTE_ARRAY, ctypes.c_int64, ctypes.c_int64, INT32_ARRAY)),
+    "treeml_packed_tests": (ctypes.c_int, (ctypes.c_void_p, WORD_ARRAY, ctypes.c_int64, ctypes.c_int64, INT32_ARRAY)),
     "treeml_counts": (ctypes.c_int, (ctypes.c_void_p, INT64_ARRAY)),
     "treeml_forbid": (ctypes.c_int, (ctypes.c_void_p, BYTE_ARRAY)),
     "treeml_labels": (ctypes.c_int, (ctypes.c_void_p, INT32_ARRAY, INT32, INT64_ARRAY)),

@@ -16,6 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class PackedBits:
+    """The answers of the rows to tests, 64 rows in a word: the first row of a test is the lowest bit of its first."""
+
+    words: NDArray[np.uint64]  # tests x words
+    rows: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Tests and rows."""
+        return len(self.words), self.rows
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """A leaf costs the weight of its rows that have another class than the one it predicts."""

@@ -83,6 +83,9 @@ TREEML_PUBLIC const char *treeml_version (void);
    is kept. */
 TREEML_PUBLIC int treeml_tests (treeml_solver *, const uint8_t *bits, int64_t tests, int64_t rows,
                                 const int32_t *columns);
+/* The same from packed bits, the first row in the lowest bit of the first word; every test begins a new word. */
+TREEML_PUBLIC int treeml_packed_tests (treeml_solver *, const uint64_t *words, int64_t tests, int64_t rows,
+                                       const int32_t *columns);
 /* How many of the user's rows each row represents; 1 without this call. */
 TREEML_PUBLIC int treeml_counts (treeml_solver *, const int64_t *count);
 /* Tests with a non-zero byte are never used. */

@@ -82,6 +82,12 @@ class ImpurityCost(StoredCost):
         weights[np.arange(len(self.labels)), self.labels] = self.weight
         return weights
 
+    def errors(self) -> Whole:
+        """rows x classes: the weight of a row where another class than its own is predicted."""
+        costs = np.repeat(self.weight[:, None], self.classes, axis=1)
+        costs[np.arange(len(self.labels)), self.labels] = 0
+        return costs
+
     @property
     def has_unit_weights(self) -> bool:
         return self.scale == 1 and bool((self.weight == 1).all())

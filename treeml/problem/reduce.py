@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from treeml.problem.answers import feature_keys
 from treeml.problem.arrays import Bits, Whole
+from treeml.problem.fans import fan_tests
 from treeml.problem.problem import Feature, Goal, Problem
 from treeml.problem.terms import Composite, Sum, Term
 from treeml.problem.tree import Leaf, Node, Split
@@ -80,13 +81,17 @@ def _kept_tests(problem: Problem, bits: Bits, terms: list[Term]) -> NDArray[np.i
     if not count or not problem.rows:
         return np.arange(count) if problem.rows else np.empty(0, dtype=np.int64)
     answers = bits ^ bits[:, :1]  # make the first row answer no, so that a test and its opposite are equal
-    splitting = np.flatnonzero(answers.any(axis=1))
+    of_fan = np.zeros(count, dtype=bool)  # the tests of a fan are kept together
+    for tests in fan_tests(problem):
+        of_fan[tests] = True
+    splitting = np.flatnonzero(answers.any(axis=1) | of_fan)
     if not all(term.merges_tests for term in terms):
         return splitting
     feature = problem.feature_of_test
     distinguished = frozenset[int]().union(*(term.distinguished_features() for term in terms))
-    tag = np.array([number + 1 if number in distinguished else 0 for number in range(len(problem.features))])
-    first, _ = _groups(_packed(answers[splitting]), tag[feature[splitting]])
+    tags = np.array([number + 1 if number in distinguished else 0 for number in range(len(problem.features))])
+    tag = np.where(of_fan, len(tags) + 1 + np.arange(count), tags[feature])
+    first, _ = _groups(_packed(answers[splitting]), tag[splitting])
     return splitting[first]
 
 

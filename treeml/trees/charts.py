@@ -36,7 +36,10 @@ class Frame:
 
 
 def draw_chart(spread: ColumnSpread, frame: Frame) -> Iterator[str]:
-    """Bars by class (or points with the means of both sides), the cut as a dashed line, and labels below the axis."""
+    """Bars by class, or points with the means of both sides or with the line of a leaf.
+
+    The cut is a dashed line, and labels stand below the axis.
+    """
     step = frame.width / max(len(spread.bars), 1)
     yield from _points(spread, frame, step) if spread.points else _bars(spread, frame, step)
     axis = f"M {decimal(frame.left)} {decimal(frame.bottom)} H {decimal(frame.right)}"
@@ -71,8 +74,11 @@ def _points(spread: ColumnSpread, frame: Frame, step: float) -> Iterator[str]:
     for place, share in spread.points:
         x = decimal(frame.left + place * step)
         yield f'<circle cx="{x}" cy="{height(share)}" r="1.7" fill="{class_color(0)}" opacity="0.45"/>'
-    for start, stop, share in spread.means:
-        way = f"M {decimal(frame.left + start * step)} {height(share)} H {decimal(frame.left + stop * step)}"
+    for start, stop, first, last in spread.lines:
+        end = f"H {decimal(frame.left + stop * step)}"
+        if first != last:
+            end = f"L {decimal(frame.left + stop * step)} {height(last)}"
+        way = f"M {decimal(frame.left + start * step)} {height(first)} {end}"
         yield f'<path d="{way}" fill="none" stroke="{WARNING}" stroke-width="1.6"/>'
 
 

@@ -44,7 +44,8 @@ class ColumnSpread:
     marks: tuple[tuple[float, str], ...] = ()  # numbers below the axis, each at its place
     points: tuple[tuple[float, float], ...] = ()  # (place, the target as a share of its range)
     sides: tuple[str, ...] = ()  # what to write below the bars of each side if their names do not fit
-    means: tuple[tuple[float, float, float], ...] = ()  # from, to, the mean of the target as a share of its range
+    # From, to, and the mean of the target there, or the ends of a line through it, as shares of its range.
+    lines: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Distributions:
     spreads: tuple[ColumnSpread | None, ...]
     rows: int
     reach: tuple[float, float] | None = None  # of the target, if it is a number that the rows have
+    has_lines: bool = False  # whether a leaf is drawn with its linear model
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -80,13 +82,14 @@ def distributions(tree: TreeData, data: Any) -> Distributions:
     while todo:
         node, rows = todo.pop()
         if isinstance(node, TreeLeaf):
-            spreads.append(None if reach is None or not len(rows) else _of_target(node, rows, kinds, reach))
+            spreads.append(None if reach is None or not len(rows) else _of_leaf(node, rows, kinds, reach, inputs))
             continue
         column = inputs.columns[node.test.column]
         side = side_numbers(node, column, rows)
         spreads.append(_at(node, column, rows, side, kinds, reach) if len(rows) else None)
         todo += [(each.node, rows[side == place]) for place, each in reversed(list(enumerate(tree.sides(node))))]
-    return Distributions(tuple(spreads), inputs.rows, reach)
+    has_lines = reach is not None and any(leaf.slopes for leaf in tree.leaves)
+    return Distributions(tuple(spreads), inputs.rows, reach, has_lines)
 
 
 def _kinds(tree: TreeData, data: Any, inputs: Inputs) -> _Kinds:
@@ -151,22 +154,34 @@ def _of_numbers(
     cut = float(number_of(test.values[0]))
     low = min(float(known.min()), cut) if len(known) else cut
     high = max(float(known.max()), cut) if len(known) else cut
-    size = (high - low) / BINS or 1.0
-    left = max(1, int(np.ceil((cut - low) / size - 1e-9)))
-    right = max(1, int(np.ceil((high - cut) / size - 1e-9)))
-    places = left + (values - cut) / size
+    scale = _scale(low, high)
+    size = (high * scale - low * scale) / BINS or 1.0
+    below, above = ((cut * scale - low * scale) / size, (high * scale - cut * scale) / size)
+    left, right = max(1, int(np.ceil(below - 1e-9))), max(1, int(np.ceil(above - 1e-9)))
+    places = left + (values * scale - cut * scale) / size
     # A bar holds the values up to its right border, as `<=` does.
     bins = np.clip(np.ceil(np.where(missing, 0.0, places)).astype(np.intp) - 1, 0, left + right - 1)
     bins[~missing & (values > cut)] = np.maximum(bins[~missing & (values > cut)], left)
     bins[missing] = left + right + 1
     has_missing = bool(missing.any())
     labels = [""] * (left + right) + (["", "missing"] if has_missing else [])
-    texts = [(left + (low - cut) / size, low), (float(left), cut), (left + (high - cut) / size, high)]
+    texts = [(left - below, low), (float(left), cut), (left + above, high)]
     marks = tuple((place, _short(value)) for place, value in dict(texts).items())
     spread = ColumnSpread(_bars(labels, bins, rows, kinds), (float(left),), marks)
     if reach is None or kinds.target is None:
         return spread
     return _with_points(spread, np.where(missing, left + right + 1.5, places), rows, kinds.target, reach)
+
+
+def _share(values: Any, low: float, high: float) -> Any:
+    """Where values lie between two ends, from 0 to 1, also if no float lies between these."""
+    scale = _scale(low, high)
+    return (values * scale - low * scale) / (high * scale - low * scale)
+
+
+def _scale(low: float, high: float) -> float:
+    """The difference of numbers as far apart as these is finite if they are multiplied by this."""
+    return 1.0 if np.isfinite(high - low) else 0.25
 
 
 def _of_levels(
@@ -225,7 +240,7 @@ def _with_points(
 ) -> ColumnSpread:
     """The same with a point per row (at most MOST_POINTS, evenly chosen), and the mean of the target on each side."""
     low, high = reach
-    share = (target[rows] - low) / (high - low) if high > low else np.full(len(rows), 0.5)
+    share = _share(target[rows], low, high) if high > low else np.full(len(rows), 0.5)
     known = np.flatnonzero(np.isfinite(share))
     if not len(known):
         return spread
@@ -236,20 +251,61 @@ def _with_points(
     for start, stop in pairwise(borders):
         inside = (place_of > start if start else place_of >= 0) & (place_of <= stop)
         if inside.any():
-            means.append((start, stop, float(share[known][inside].mean())))
-    return replace(spread, points=points, means=tuple(means))
+            mean = float(share[known][inside].mean())
+            means.append((start, stop, mean, mean))
+    return replace(spread, points=points, lines=tuple(means))
 
 
-def _of_target(leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float]) -> ColumnSpread | None:
-    """The histogram of the target in a leaf of numbers, over the same range in all leaves, with the prediction."""
+def _of_leaf(
+    leaf: TreeLeaf, rows: Rows, kinds: _Kinds, reach: tuple[float, float], inputs: Inputs
+) -> ColumnSpread | None:
     assert kinds.target is not None
-    values = kinds.target[rows]
-    values = values[np.isfinite(values)]
-    low, high = reach
-    if not len(values) or high <= low:
+    known = rows[np.isfinite(kinds.target[rows])]
+    if not len(known) or reach[1] <= reach[0]:
         return None
-    counts, _ = np.histogram(values, bins=BINS, range=reach)
-    place = (leaf.prediction - low) / (high - low) * BINS
+    return _of_line(leaf, known, kinds.target, reach, inputs) or _of_target(leaf, kinds.target[known], reach)
+
+
+def _of_line(
+    leaf: TreeLeaf, rows: Rows, target: Floats, reach: tuple[float, float], inputs: Inputs
+) -> ColumnSpread | None:
+    """The target in a linear leaf along the column of its line, or along its prediction if that has several columns."""
+    columns = [inputs.columns[name].values[rows].astype(np.float64) for name, _ in leaf.slopes]
+    predicted = leaf.prediction + sum(slope * each for (_, slope), each in zip(leaf.slopes, columns, strict=True))
+    along = columns[0] if len(columns) == 1 else np.broadcast_to(predicted, len(rows))
+    is_known = np.isfinite(along)
+    if not is_known.any() or along[is_known].min() == along[is_known].max():
+        return None
+    low, high = float(along[is_known].min()), float(along[is_known].max())
+    bars = (Bar("", (0,)),) * BINS  # the dots take their place
+    marks = ((0.0, _short(low)), (float(BINS), _short(high)))
+    places = _share(along, low, high) * BINS
+    spread = _with_points(ColumnSpread(bars, (), marks), places[is_known], rows[is_known], target, reach)
+    ends = [
+        float(_share(predicted[is_known][place], *reach))
+        for place in (int(np.argmin(along[is_known])), int(np.argmax(along[is_known])))
+    ]
+    return replace(spread, lines=(_within_range(*ends),))
+
+
+def _within_range(first: float, last: float) -> tuple[float, float, float, float]:
+    """The part of a line over all bars that lies between the shares 0 and 1."""
+
+    def place(share: float) -> float:
+        return min(max((share - first) / (last - first) * BINS, 0.0), float(BINS))
+
+    start, stop = min(max(first, 0.0), 1.0), min(max(last, 0.0), 1.0)
+    if first == last:
+        return 0.0, float(BINS), start, stop
+    return place(start), place(stop), start, stop
+
+
+def _of_target(leaf: TreeLeaf, values: Floats, reach: tuple[float, float]) -> ColumnSpread:
+    """The histogram of the target in a leaf of numbers, over the same range in all leaves, with the prediction."""
+    low, high = reach
+    bins = np.minimum((_share(values, low, high) * BINS).astype(np.intp), BINS - 1)
+    counts = np.bincount(bins, minlength=BINS)
+    place = float(_share(leaf.prediction, low, high)) * BINS
     # A linear leaf predicts a number of its own for each row.
     cuts = () if leaf.slopes else (min(max(place, 0.0), float(BINS)),)
     bars = tuple(Bar("", (int(count),)) for count in counts)

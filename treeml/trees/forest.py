@@ -19,7 +19,6 @@ from treeml.lang.display import readable_json, shown
 from treeml.lang.numerals import exact_number
 from treeml.system.reading import read_text
 from treeml.system.writing import replace_file
-from treeml.trees.html import forest_html
 from treeml.trees.json_form import brief, plain_json, write_tree
 from treeml.trees.tree import Tree
 
@@ -209,6 +208,8 @@ class Forest:
         return self.text()
 
     def _repr_html_(self) -> str:
+        from treeml.trees.html import forest_html  # imported here: start-up time
+
         return forest_html(self)
 
     def to_dot(self, *, sideways: bool = False) -> tuple[str, ...]:

@@ -22,6 +22,7 @@ from treeml.data.table import Dataset, label_text
 from treeml.lang.measures import MEASURES, ChosenLoss, chosen_loss
 from treeml.lang.spec import Spec
 from treeml.problem import tree as nodes
+from treeml.problem.arrays import all_rows
 from treeml.problem.constants import exact_sum, group_constants, in_units
 from treeml.trees.nodes import Branch, Field, Node, TreeLeaf, TreeTest, overruled_class
 from treeml.trees.routing import Values, answers, dataset_inputs
@@ -47,7 +48,7 @@ def raise_tree(node: nodes.Node, questions: Sequence[Question], dataset: Dataset
     fields = {name: field_of(dataset, name) for name in dict.fromkeys((*tested, *models))}
     inputs = dataset_inputs(tuple(fields.values()), dataset).columns
     pruning = _Pruning(asked, inputs, set(models))
-    shape, ends = pruning.of(node, np.arange(dataset.rows)), pruning.ends
+    shape, ends = pruning.of(node, all_rows(dataset.rows)), pruning.ends
     classes = tuple(map(plain_value, dataset.classes))
     if task == "classes":
         leaves = _class_leaves(dataset, [(classes[leaf.label], rows) for leaf, rows in ends])
@@ -246,10 +247,10 @@ def field_of(dataset: Dataset, name: str) -> Field:
 def _class_leaves(dataset: Dataset, ends: Sequence[tuple[Any, NDArray[np.intp]]]) -> list[TreeLeaf]:
     """Labels and rows of leaves -> leaves with counts and weights."""
     size = len(dataset.classes)
-    reached = np.empty(dataset.rows, dtype=np.intp)
+    reached = dataset.actual.copy()
     for number, (_, rows) in enumerate(ends):
-        reached[rows] = number * size
-    cells = dataset.rows_in(reached + dataset.actual, len(ends) * size).reshape(-1, size).tolist()
+        reached[rows] += number * size
+    cells = dataset.rows_in(reached, len(ends) * size).reshape(-1, size).tolist()
     weights: list[tuple[Fraction, ...]]
     if dataset.rows and dataset.count is None and dataset.has_equal_weights:
         each, scale = int(dataset.weight[0]), dataset.weight_scale

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treeml.data.dates import CALENDAR, calendar_numbers, number_of
+from treeml.data.missing_words import is_missing_word
 from treeml.data.table import Dataset, label_text, quoted, unmasked
 from treeml.lang.diagnostic import DataError, Diagnostic
 from treeml.trees.nodes import Branch, Field, Node, TreeData, TreeTest, fan, sides
@@ -321,7 +322,7 @@ def _numbers(field: Field, raw: Any) -> NDArray[Any]:
 
 def _number(value: Any, field: Field, row: int | None) -> float | int:
     """A float, or an unchanged integer if it is beyond 2**53."""
-    if _is_missing(value):
+    if _is_missing(value) or (isinstance(value, str) and is_missing_word(value)):
         return np.nan
     try:
         if isinstance(value, (int, np.integer)) and not -EXACT <= value <= EXACT:
@@ -353,7 +354,12 @@ def _codes(field: Field, raw: Any) -> NDArray[np.int32]:
             known.setdefault(other, known[text])
 
     def code(value: Any) -> int:
-        return MISSING if _is_missing(value) else known.get(label_text(value), UNKNOWN)
+        if _is_missing(value):
+            return MISSING
+        found = known.get(label_text(value))
+        if found is None and isinstance(value, str):  # texts are read as they were in training
+            found = MISSING if is_missing_word(value) else known.get(value.strip())
+        return UNKNOWN if found is None else found
 
     if isinstance(raw, np.ndarray) and raw.dtype.kind in "iufb":
         distinct, places = np.unique(raw, return_inverse=True)

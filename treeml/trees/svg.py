@@ -252,6 +252,8 @@ def distribution_remarks(found: Distributions) -> Iterator[str]:
         limits = f"{rounded_text(found.reach[0])} to {rounded_text(found.reach[1])}"
         yield f"dots: {counted}, from {limits} upwards; red: mean of each side"
         yield "dashed: where the tree splits the rows, and in leaves the prediction"
+        if found.has_lines:
+            yield "red in leaves: the line, over its column, or over the prediction if it has several"
 
 
 def chart_colors(tree: TreeData) -> int:

@@ -17,13 +17,10 @@ from treeml.data.table import listed
 from treeml.lang.display import readable_json, shown
 from treeml.system.writing import replace_file
 from treeml.trees.drawing import draw_dot, draw_text
-from treeml.trees.html import tree_html
 from treeml.trees.json_form import read_tree, read_tree_file, write_tree
 from treeml.trees.nodes import TreeData, class_shares
 from treeml.trees.path_facts import answered_facts
 from treeml.trees.routing import read_inputs, route, row_sides
-from treeml.trees.svg import draw_svg
-from treeml.trees.views import view_of
 
 
 @dataclass(frozen=True)
@@ -169,12 +166,18 @@ class Tree(TreeData):
         >>> tree.to_svg(row={"age": 60, "sex": "M"}).count('class="leaf path"')
         1
         """
+        # imported here: start-up time
+        from treeml.trees.svg import draw_svg
+        from treeml.trees.views import view_of
+
         return draw_svg(self, view_of(self, row, data, sideways))
 
     def _repr_svg_(self) -> str:
         return self.to_svg()
 
     def _repr_html_(self) -> str:
+        from treeml.trees.html import tree_html  # imported here: start-up time
+
         return tree_html(self)
 
 

@@ -175,7 +175,9 @@ class NativeBackend(BackendBase):
         if limits.memory is not None and limits.memory < _LEAST_MEMORY:
             return NativeRun(problem, limits, start, on_progress, began, kernel).without_memory()
         if kernel in COUPLED_KERNELS:
-            return solve_coupled(without_idle(problem), limits, start, on_progress, self.solve, self.bounding, kernel)
+            on_columns = kernel == COUPLED_KERNELS[1] and prefer_numeric(problem)[0]
+            plain = without_idle(problem)
+            return solve_coupled(plain, limits, start, on_progress, self.solve, self.bounding, kernel, on_columns)
         if is_coupled(problem):
             problem = without_idle(problem)
         if is_real_then_leaves(problem):

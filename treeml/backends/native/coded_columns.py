@@ -45,6 +45,12 @@ def columns_of(problem: Problem, forbidden: frozenset[int] = frozenset()) -> tup
     return tuple(columns)
 
 
+def number_of_columns(problem: Problem) -> int:
+    """How many these are, which is asked several times; with wide tables of text there are many to make."""
+    features = (feature for feature in problem.features if feature.tests)
+    return sum(1 + feature.has_missing if _is_whole(feature) else feature.tests for feature in features)
+
+
 def _is_whole(feature: Feature) -> bool:
     """Whether the feature is ordered and has a test for every cut."""
     cuts = feature.levels - 1

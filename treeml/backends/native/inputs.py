@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from treeml.backends.contract import Limits
 from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.goals import MOST, NativeObjective, centred, floor, in_64_bits, kind, limit_of
 from treeml.backends.native.leaf_sizes import leaf_sizes
+from treeml.problem.answers import forget_packed, has_bits_in_time, has_many_answers, packed_in_time
 from treeml.problem.hazard_cost import HazardCost
 from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.linear_cost import LinearCost
@@ -44,12 +45,26 @@ def make_solver(problem: Problem, objective: NativeObjective, kernel: str) -> So
     return _binary_solver(problem, objective)
 
 
+def has_answers_in_time(problem: Problem, is_over: Callable[[], bool]) -> bool:
+    """Makes the answers that the binary kernel needs; False if the time is over before all of them are there."""
+    return packed_in_time(problem, is_over) is not None if _is_packed(problem) else has_bits_in_time(problem, is_over)
+
+
+def _is_packed(problem: Problem) -> bool:
+    """Are the answers so many that a byte for each would take too much memory?"""
+    return has_many_answers(problem) and "bits" not in vars(problem)
+
+
 def _binary_solver(problem: Problem, objective: NativeObjective) -> Solver:
     from treeml.native.solver import Solver  # imported here: start-up time
-    from treeml.native.solver_input import CostRounding
+    from treeml.native.solver_input import CostRounding, PackedBits
 
     rounding = None if objective.beside is None else CostRounding(objective.beside, objective.most)
-    return Solver(problem.bits, _leaf_costs(problem, objective), _conditions(problem, objective), rounding)
+    words = packed_in_time(problem, lambda: False) if _is_packed(problem) else None
+    bits = problem.bits if words is None else PackedBits(words, problem.rows)
+    solver = Solver(bits, _leaf_costs(problem, objective), _conditions(problem, objective), rounding)
+    forget_packed(problem)  # the solver has a copy
+    return solver
 
 
 def _leaf_costs(problem: Problem, objective: NativeObjective) -> LeafCosts:

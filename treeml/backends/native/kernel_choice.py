@@ -82,10 +82,10 @@ def has_ruled_leaves(problem: Problem) -> bool:
     kinds = frozenset().union(*(bound.sum.kinds() for bound in problem.bounds))
     if not kinds & {"Purity", "LeafErrors"} or problem.given_bits is not None:
         return False
-    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import number_of_columns  # imported here: start-up time
     from treeml.backends.native.coupled.refusals import coupled_refusals
 
-    size = len(problem.tests), len(columns_of(problem)), problem.rows, problem.max_depth
+    size = len(problem.tests), number_of_columns(problem), problem.rows, problem.max_depth
     if not is_numeric_better(*size) or can_take(problem) is None:
         return False
     return not any(True for _ in coupled_refusals(problem)) and coupled_obstacle(problem) is None
@@ -124,18 +124,18 @@ def _coupled_kernel(problem: Problem, options: Mapping[str, Any]) -> tuple[str, 
 
 def _has_many_cuts(problem: Problem) -> bool:
     """Do the columns have enough cuts for the coupled kernel on columns to be the better one?"""
-    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import number_of_columns  # imported here: start-up time
 
     if problem.given_bits is not None or not problem.tests:
         return False
     features = sum(feature.tests > 0 for feature in problem.features)  # each makes one column or more
     few = FEW_COUPLED_CUTS * features
-    return len(problem.tests) > few and len(problem.tests) > FEW_COUPLED_CUTS * len(columns_of(problem))
+    return len(problem.tests) > few and len(problem.tests) > FEW_COUPLED_CUTS * number_of_columns(problem)
 
 
 def coupled_obstacle(problem: Problem) -> str | None:
     """None if the coupled kernel on columns can solve the problem, otherwise why it cannot."""
-    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import number_of_columns  # imported here: start-up time
 
     if not problem.rows:
         return "there are no rows"
@@ -145,7 +145,7 @@ def coupled_obstacle(problem: Problem) -> str | None:
         return f"it has no {min(others)}"
     if problem.classes > MOST_COUPLED_CLASSES:
         return f"{problem.classes} classes are more than its {MOST_COUPLED_CLASSES}"
-    columns = len(columns_of(problem))
+    columns = number_of_columns(problem)
     if columns > MOST_COLUMNS:
         return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"
     if not has_small_sums(problem):
@@ -155,7 +155,7 @@ def coupled_obstacle(problem: Problem) -> str | None:
 
 def can_take(problem: Problem) -> str | None:
     """None if the numeric kernel can solve the problem, otherwise why it cannot."""
-    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import number_of_columns  # imported here: start-up time
     from treeml.backends.native.leaf_sizes import leaf_sizes
 
     if not problem.rows:
@@ -172,7 +172,7 @@ def can_take(problem: Problem) -> str | None:
         others = bound.sum.kinds() - _BOUNDS
         if others and (others != {"LeafErrors"} or leaf_sizes(problem) is None):
             return f"it does not support a bound on {sorted(others)[0]}"
-    columns = len(columns_of(problem))
+    columns = number_of_columns(problem)
     if columns > MOST_COLUMNS:
         return f"{columns:,} columns are more than its {MOST_COLUMNS:,}"
     return None
@@ -180,11 +180,11 @@ def can_take(problem: Problem) -> str | None:
 
 def prefer_numeric(problem: Problem) -> tuple[bool, str]:
     """Whether the numeric kernel is the better one, and the sentence that says why."""
-    from treeml.backends.native.coded_columns import columns_of  # imported here: start-up time
+    from treeml.backends.native.coded_columns import number_of_columns  # imported here: start-up time
 
     if problem.given_bits is not None:
         return False, "the binary kernel runs: the columns are yes-or-no tests already"
-    columns, tests = len(columns_of(problem)), len(problem.tests)
+    columns, tests = number_of_columns(problem), len(problem.tests)
     numeric, reason = prefer_numeric_for(tests, columns, problem.rows, problem.max_depth)
     if not numeric and tests >= UNPAIRED_CUTS * columns and lacks_pair_counts(problem):
         numeric, reason = True, "the numeric kernel runs: the binary one could not count pairs of tests for this goal"

@@ -9,6 +9,7 @@ import numpy as np
 from treeml.backends.contract import Refusal
 from treeml.backends.native.coupled.task import limited_sums
 from treeml.backends.native.goals import at_most, kind, scaled_cost
+from treeml.backends.native.listing_units import ListingUnits
 from treeml.backends.native.refusals import refusals as solver_refusals
 from treeml.problem.fans import has_fans
 from treeml.problem.problem import Bound, Problem
@@ -36,6 +37,9 @@ def listing_refusals(problem: Problem, style: str = "") -> Iterator[Refusal]:
 
 
 def _goal_refusals(problem: Problem) -> Iterator[Refusal]:
+    if len(problem.goals) > 1 and any({"Loss", "Custom"} & goal.sum.kinds() for goal in problem.goals):
+        instead = "leave out the other goals; a small price on leaves puts small trees first: `+ 0.001 * leaves`"
+        yield Refusal("several goals", "trees are listed by a loss of numbers alone", instead)
     for goal in problem.goals:
         for name in sorted(goal.sum.kinds() - GOALS):
             yield Refusal(f"the goal {goal.text}", f"trees are listed by goals that add up over leaves, not by {name}")
@@ -66,7 +70,12 @@ def _bound_refusals(problem: Problem, style: str) -> Iterator[Refusal]:
 
 
 def _size_refusals(problem: Problem) -> Iterator[Refusal]:
-    """What the kernel does not take of requirements that couple the leaves."""
+    """What the kernel does not take of losses, and of requirements that couple the leaves."""
+    if any("Loss" in goal.sum.kinds() for goal in problem.goals):
+        try:
+            ListingUnits(problem)
+        except OverflowError as error:
+            yield Refusal("the size of the numbers", str(error), "round the numbers or weights to fewer digits")
     coupling = coupling_bounds(problem)
     if not coupling:
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, inf, isfinite, lcm
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,9 +128,10 @@ class ThresholdSolver:
             settings["upper"] = ceil(Fraction(upper) * unit + self._moved)
         if enough is not None:
             settings["enough"] = floor(Fraction(enough) * unit - self._moved)
-        if isfinite(seconds):
-            settings["microseconds"] = max(0, min(int(1e6 * seconds), 2**62))
+        begun = monotonic()
         self._solver.start(None if start is None else self.columns.to_columns(*start))
+        if isfinite(seconds):  # to sort the columns for a start may have taken seconds
+            settings["microseconds"] = max(0, min(int(1e6 * (seconds - (monotonic() - begun))), 2**62))
         table = _initial_values()
         self._solver.set(**settings)
         self._slack = (

@@ -25,10 +25,15 @@ from treeml.backends.native.goals import (
     objective_of,
     scaled_cost,
 )
-from treeml.backends.native.inputs import in_search_units, is_impossible, make_solver, search_settings
+from treeml.backends.native.inputs import (
+    has_answers_in_time,
+    in_search_units,
+    is_impossible,
+    make_solver,
+    search_settings,
+)
 from treeml.backends.native.perfect import smallest_perfect
 from treeml.lang.quantities import decimal
-from treeml.problem.answers import has_bits_in_time
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.precision import CLOSE, narrowed, smallest_difference
 from treeml.problem.problem import Problem
@@ -72,7 +77,7 @@ class NativeRun:
 
     def answer(self) -> Answer:
         problem = self.problem
-        if self.kernel == "binary" and not has_bits_in_time(problem, lambda: self.limits.deadline.passed):
+        if self.kernel == "binary" and not has_answers_in_time(problem, lambda: self.limits.deadline.passed):
             note = "the time was over before the rows had answered all tests"
             return Answer(Status.UNKNOWN, Stop.TIME, notes=(note,))
         objective = objective_of(problem)

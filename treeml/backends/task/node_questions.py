@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from treeml.problem.evaluate import answers
 from treeml.problem.problem import Feature, Problem, Test
 
 if TYPE_CHECKING:
@@ -96,8 +97,11 @@ def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
             keys.append(feature.codes)
     taken = set(native)
     own = [] if len(taken) == len(problem.features) else _own_tests(problem, taken)
+    # The answers to all tests of a problem would include every cut of long columns of numbers.
+    everybody = np.arange(problem.rows)
+    said = np.array([answers(problem, test, everybody) for test in own], dtype=np.bool_)
     if own:
-        keys += _words(problem.bits[own])
+        keys += _words(said)
     first, group = _grouped(keys, problem.rows)
     count = np.zeros(len(first), np.int64)
     np.add.at(count, group, problem.count)
@@ -105,11 +109,11 @@ def read_questions(problem: Problem, *, binary: bool = False) -> NodeQuestions:
     for number in native:
         feature = problem.features[number]
         assert feature.codes is not None
-        codes = feature.codes[first]
+        codes = feature.codes[first].astype(np.int32)
         if len(codes) and codes.min() != codes.max():
             questions.append(NodeQuestion(number, "order" if feature.kind == "ordered" else "equal", codes=codes))
-    for test in own:
-        yes = problem.bits[test][first]
+    for test, given in zip(own, said, strict=True):
+        yes = given[first]
         if yes.any() and not yes.all():
             questions.append(NodeQuestion(problem.tests[test].feature, "test", test, yes=yes))
     return NodeQuestions(problem, group, len(first), count, tuple(questions))

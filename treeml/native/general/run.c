@@ -1,5 +1,6 @@
 /* Runs the general search from the rows to the answer, and rebuilds the trees behind the facts in the cache. */
 #include "general/search.h"
+#include "general/custom.h"
 #include "general/hazards.h"
 #include "solver/impurity.h"
 
@@ -111,9 +112,7 @@ static void general_release (struct general *general) {
     tree_release (arena, &general->tree[q]);
   arena_release (arena, general->tree);
   hazards_release (general);
-  arena_release (arena, general->custom_starts);
-  arena_release (arena, general->custom_rows);
-  arena_release (arena, general->custom_costs);
+  custom_release (general);
   arena_release (arena, general->kept);
   leaf_destroy (general->leaf);
 }
@@ -196,16 +195,7 @@ static int general_make (struct general *general) {
     return 0;
   if (solver->options.reversible && sparse_bitset_create (arena, &general->sparse, solver->rows, general->depths + 2))
     return 0;
-  if (solver->goal == goal_custom) {
-    general->custom_room = larger (4 * solver->rows, smaller (2 * general->tests * solver->rows, 1 << 20));
-    const size_t sets = 2 * (size_t) general->tests + 2;
-    general->custom_starts = arena_allocate (arena, sets + 1, sizeof *general->custom_starts);
-    general->custom_rows = arena_allocate (arena, (size_t) general->custom_room, sizeof *general->custom_rows);
-    general->custom_costs = arena_allocate (arena, sets, sizeof *general->custom_costs);
-    if (!general->custom_starts || !general->custom_rows || !general->custom_costs)
-      return 0;
-  }
-  return hazards_make (general);
+  return custom_make (general) && hazards_make (general);
 }
 
 static int finish (struct general *general) {

@@ -301,19 +301,21 @@ void general_solve (struct general *general, int32_t depth, int64_t leaves, cons
     return;
   const int paired = general->hazards && useful > 1 && !leaves;
   general_open (general, problem, paired);
-  if (solver_stopping (solver))
+  const int at_root = general->path_length == 0, stopped = solver_stopping (solver);
+  if (stopped && (paired || !at_root))
     return;
   if (paired)
     hazards_two (general, problem, depth, useful);
   else
     try_stumps (general, problem);
-  const int at_root = general->path_length == 0;
   for (int32_t q = 0; q < levels; q++) {
     if (at_root)
       general_publish (general, problem, depth, leaves, q);
-    if (useful == 1 || leaves == 2)
+    if (!stopped && (useful == 1 || leaves == 2))
       problem->fact[q].lower = problem->fact[q].upper;
   }
+  if (stopped) /* the best of the splits that were looked at in time */
+    return;
   if (useful > 1 && leaves != 2 && !(useful == 2 && paired)) {
     protect (general, problem, useful, leaves, 1);
     search_splits (general, problem, depth, leaves, floor, paired ? problem->two : NULL);

@@ -1,7 +1,7 @@
 /* general/: the search for goals and constraints that do not follow from pair counts. search.c is the branch and
-   bound, hazards.c and hazard_table.c know survival times, subproblem.c holds the state of one depth, run.c goes from
-   the rows to the answer, and sparse_bitset.h is an alternative representation of row sets. This header declares what
-   these files share. */
+   bound, hazards.c and hazard_table.c know survival times, custom.c asks a function for leaf costs, subproblem.c holds
+   the state of one depth, run.c goes from the rows to the answer, and sparse_bitset.h is an alternative representation
+   of row sets. This header declares what these files share. */
 #ifndef TREEML_GENERAL_SEARCH_H
 #define TREEML_GENERAL_SEARCH_H
 
@@ -56,10 +56,7 @@ struct general {
   struct tree *tree;
   int64_t *root_bound;
   struct hazards *hazards; /* sums of pairs of tests, or NULL; see hazards.h */
-  int64_t *custom_starts;
-  int32_t *custom_rows;
-  double *custom_costs;
-  int64_t custom_room;
+  struct custom *custom;   /* leaf costs that a function computes, or NULL; see custom.h */
 };
 
 static inline int64_t larger (int64_t a, int64_t b) { return a > b ? a : b; }
@@ -81,7 +78,10 @@ int32_t general_column_number (const struct general *general, int32_t test);
 void general_subproblem_release (struct general *general, struct general_subproblem *problem);
 struct general_subproblem *general_subproblem_at (struct general *general, int32_t depth);
 struct key general_key (struct general *general, const uint64_t *rows, int32_t depth, int64_t leaves, int32_t quantile);
+/* The same for a leaf, whose cost depends on nothing but its rows. */
+struct key general_key_of_leaf (const struct general *general, const uint64_t *rows);
 int64_t general_count (const struct general *general, const uint64_t *rows);
+enum { GENERAL_CLOCK_WORK = 1000000 }; /* between two looks at the clock */
 int general_poll (struct general *general, int64_t work);
 void general_enter (struct general *general, const struct general_subproblem *from, uint64_t *to, int32_t test,
                     int yes);

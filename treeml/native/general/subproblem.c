@@ -1,6 +1,7 @@
 /* One sub-problem of the general search: its memory, its cache key, the costs of its tests as stumps, and their
    order. */
 #include "general/search.h"
+#include "general/custom.h"
 #include "general/hazards.h"
 #include "common/bits.h"
 #include "common/sort_by_score.h"
@@ -109,6 +110,23 @@ static void hash_closure (const struct general *general, const uint64_t *rows, u
   }
 }
 
+static void check_rows (const struct general *general, const uint64_t *rows, struct key *key) {
+#ifdef TREEML_CHECK
+  for (int64_t row = 0; row < general->solver->rows; row++)
+    if (rows[row >> 6] >> (row & 63) & 1)
+      key->check += key_check ((uint64_t) row);
+#else
+  (void) general, (void) rows, (void) key;
+#endif
+}
+
+struct key general_key_of_leaf (const struct general *general, const uint64_t *rows) {
+  struct key key = {.path = NULL};
+  check_rows (general, rows, &key);
+  hash_rows (general, rows, key.hash);
+  return key;
+}
+
 /* Hashes the rows and whatever part of the path changes the costs or the tests below; or the path itself. */
 struct key general_key (struct general *general, const uint64_t *rows, int32_t depth, int64_t leaves,
                         int32_t quantile) {
@@ -117,11 +135,7 @@ struct key general_key (struct general *general, const uint64_t *rows, int32_t d
                     .length = general->path_length,
                     .depth = depth,
                     .leaves = (int32_t) (leaves * general->levels + quantile)};
-#ifdef TREEML_CHECK
-  for (int64_t row = 0; row < solver->rows; row++)
-    if (rows[row >> 6] >> (row & 63) & 1)
-      key.check += key_check ((uint64_t) row);
-#endif
+  check_rows (general, rows, &key);
   if (is_keyed_by_path (solver->options.cache_kind)) {
     memcpy (general->sorted, general->path, (size_t) general->path_length * sizeof *general->path);
     qsort (general->sorted, (size_t) general->path_length, sizeof *general->sorted, compare_literals);
@@ -168,7 +182,7 @@ int general_poll (struct general *general, int64_t work) {
   if (solver_stopping (solver))
     return 1;
   general->work += work;
-  if (general->work < 1000000)
+  if (general->work < GENERAL_CLOCK_WORK)
     return 0;
   general->work = 0;
   return solver_poll (solver, 1, general->best[0] + solver->offset, general->root_bound[0] + solver->offset, 0);
@@ -189,63 +203,6 @@ void general_leave (struct general *general) {
     sparse_bitset_backtrack (&general->sparse);
 }
 
-/* Evaluates both sides of every test as leaves, with as many sets per call of the user's function as fit. */
-static void custom_leaves (struct general *general, struct general_subproblem *problem) {
-  treeml_solver *solver = general->solver;
-  const int64_t price = general->price;
-  int32_t first = 0;
-  while (first < general->tests && !solver_stopping (solver)) {
-    int64_t sets = 0, rows = 0;
-    int32_t last = first;
-    for (; last < general->tests; last++) {
-      if (!problem->usable[last])
-        continue;
-      if (rows + solver->rows > general->custom_room)
-        break;
-      for (int side = 0; side < 2; side++) {
-        uint64_t *members = general->sparse.words ? general->sparse.words : general->scratch;
-        general_enter (general, problem, members, last, side);
-        general->custom_starts[sets++] = rows;
-        for (int64_t w = 0; w < general->words; w++)
-          for (uint64_t rest = members[w]; rest; rest &= rest - 1)
-            general->custom_rows[rows++] = (int32_t) (64 * w + lowest_bit (rest));
-        general_leave (general);
-      }
-    }
-    general->custom_starts[sets] = rows;
-    if (sets) {
-      solver->statistics.batches++;
-      solver->statistics.leaf_costs += sets;
-      if (solver->custom (solver->custom_state, sets, general->custom_starts, general->custom_rows,
-                          general->custom_costs)) {
-        solver_fail (solver, TREEML_CALLBACK_FAILED, "the leaf cost function failed");
-        solver_stop (solver, TREEML_INTERRUPTED);
-        return;
-      }
-    }
-    sets = 0;
-    for (int32_t test = first; test < last; test++)
-      if (problem->usable[test])
-        for (int side = 0; side < 2; side++, sets++) {
-          const int64_t cost = leaf_fixed (solver, general->custom_costs[sets]);
-          const int64_t size = general->custom_starts[sets + 1] - general->custom_starts[sets];
-          int supported = size >= solver->options.support;
-          if (solver->count) {
-            int64_t counted = 0;
-            for (int64_t i = general->custom_starts[sets]; i < general->custom_starts[sets + 1]; i++)
-              counted += solver->count[general->custom_rows[i]];
-            supported = counted >= solver->options.support;
-          }
-          if (general->has_floor && cost < 0 && !solver->code) {
-            solver_fail (solver, TREEML_CALLBACK_FAILED, "the leaf cost function returned a negative cost");
-            solver_stop (solver, TREEML_INTERRUPTED);
-          }
-          problem->leaf[side][test] = supported ? plus (cost, price) : UNREACHABLE;
-        }
-    first = last;
-  }
-}
-
 /* Determines which tests split the rows, what they add to the value, and what their sides cost as leaves. */
 void general_open (struct general *general, struct general_subproblem *problem, int paired) {
   treeml_solver *solver = general->solver;
@@ -264,10 +221,12 @@ void general_open (struct general *general, struct general_subproblem *problem, 
   }
   if (paired)
     return;
+  for (int64_t at = 0; general->path_length == 0 && at < (int64_t) general->tests * levels; at++)
+    problem->leaf[0][at] = problem->leaf[1][at] = UNREACHABLE; /* if the search is stopped before they are known */
   /* Computing order statistics requires a look at every row. */
   const int64_t work = (solver->goal == goal_loss ? 512 * levels : 8) * general->words;
   if (solver->goal == goal_custom)
-    custom_leaves (general, problem);
+    custom_open (general, problem);
   else if (solver->goal == goal_hazards)
     hazards_open (general, problem);
   else

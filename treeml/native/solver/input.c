@@ -99,15 +99,8 @@ void solver_end_tests (treeml_solver *solver, int64_t tests, int64_t rows) {
   solver->words = (rows + 63) / 64;
 }
 
-int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
-  if (!solver)
-    return TREEML_BAD_ARGUMENT;
-  if (solver_begin_tests (solver, bits, tests, rows))
-    return solver->code;
-  const int64_t words = (rows + 63) / 64;
-  for (int64_t test = 0; test < tests; test++)
-    if (!pack_bits (bits + test * rows, rows, solver->columns + test * words))
-      return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
+/* Notes the columns of the tests whose bits are there. */
+static int keep_tests (treeml_solver *solver, int64_t tests, int64_t rows, const int32_t *columns) {
   if (columns) {
     solver->column_of = copy (solver, columns, tests, sizeof *columns);
     if (!solver->column_of)
@@ -118,6 +111,33 @@ int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int
   }
   solver_end_tests (solver, tests, rows);
   return TREEML_OK;
+}
+
+int treeml_tests (treeml_solver *solver, const uint8_t *bits, int64_t tests, int64_t rows, const int32_t *columns) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (solver_begin_tests (solver, bits, tests, rows))
+    return solver->code;
+  const int64_t words = (rows + 63) / 64;
+  for (int64_t test = 0; test < tests; test++)
+    if (!pack_bits (bits + test * rows, rows, solver->columns + test * words))
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a byte other than 0 and 1", (long long) test);
+  return keep_tests (solver, tests, rows, columns);
+}
+
+int treeml_packed_tests (treeml_solver *solver, const uint64_t *words, int64_t tests, int64_t rows,
+                         const int32_t *columns) {
+  if (!solver)
+    return TREEML_BAD_ARGUMENT;
+  if (solver_begin_tests (solver, (const uint8_t *) words, tests, rows))
+    return solver->code;
+  const int64_t of_test = (rows + 63) / 64;
+  for (int64_t test = 0; rows % 64 && test < tests; test++)
+    if (words[(test + 1) * of_test - 1] >> rows % 64)
+      return solver_fail (solver, TREEML_BAD_ARGUMENT, "test %lld has a bit beyond the last row", (long long) test);
+  if (tests)
+    memcpy (solver->columns, words, (size_t) (tests * of_test) * sizeof *words);
+  return keep_tests (solver, tests, rows, columns);
 }
 
 int solver_has_rows (treeml_solver *solver) {

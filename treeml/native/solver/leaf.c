@@ -9,6 +9,7 @@
 #include "solver/impurity.h"
 #include "solver/squared_loss.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -400,6 +401,7 @@ int leaf_choose_unit (struct leaf_state *state, const uint64_t *rows) {
   int exponent = 0;
   whole = fmax (fmin (fabs (whole), solver->enough_loss), solver->beside);
   frexp (whole > 0 ? whole : 1, &exponent);
-  solver->unit = ldexp (1, (solver->goal == goal_custom || logarithms ? 40 : UNIT_BITS) - exponent);
+  const int bits = (solver->goal == goal_custom || logarithms ? 40 : UNIT_BITS) - exponent;
+  solver->unit = ldexp (1, bits < DBL_MAX_EXP ? bits : DBL_MAX_EXP - 1); /* beyond, the unit would be infinite */
   return TREEML_OK;
 }

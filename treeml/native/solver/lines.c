@@ -202,6 +202,14 @@ static int line_costs (void *state, int64_t sets, const int64_t *starts, const i
   return 0;
 }
 
+int64_t lines_work (const treeml_solver *solver) {
+  const struct lines *lines = solver->lines;
+  if (!lines)
+    return 1;
+  const int64_t columns = 1 + (int64_t) lines->columns;
+  return lines->is_simple ? columns : columns * columns;
+}
+
 static double *copy_numbers (treeml_solver *solver, const double *from, int64_t count) {
   double *to = arena_allocate (&solver->arena, (size_t) count, sizeof *to);
   if (to && from)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from treeml.data.dates import CALENDAR
-from treeml.data.infer import MISSING_WORDS
+from treeml.data.missing_words import MISSING_WORDS
 from treeml.data.table import Dataset
 from treeml.measures.lower_dataset import Lowered
 from treeml.problem.evaluate import answers

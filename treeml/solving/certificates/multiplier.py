@@ -51,7 +51,7 @@ class _Trees:
         if sum(family.cuts for family in statement.families) > MOST_TESTS:
             raise refuse(f"a requirement that couples the leaves is covered with up to {MOST_TESTS} tests")
         bits = [family.place <= cut for family in statement.families for cut in range(family.cuts)]
-        self.bits = np.array(bits, dtype=bool)
+        self.bits = np.array(bits, dtype=bool).reshape(len(bits), len(goal.matrix))  # also if there is no test
         self.statement, self.goal, self.require = statement, goal, require
 
     def best(self, goal_by: int, require_by: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from treeml.backends.contract import Progress, Status, Stop
-from treeml.lang.diagnostic import InfeasibleError, RefusedError, SpecError
+from treeml.lang.diagnostic import DataError, InfeasibleError, RefusedError, SpecError
 from treeml.studies.comparison.lost_results import Incumbent
 from treeml.studies.comparison.record import Record, of_end, of_error, of_refusal, of_result
 from treeml.system.child import Send, peak_memory
@@ -34,7 +34,7 @@ def work(job: dict[str, Any], send: Send) -> None:
         result = _solve(job, watch)
         record = of_result(result)
         record.update(watch.times(result))
-    except RefusedError as error:
+    except (RefusedError, DataError) as error:  # such as numbers too large together, which only lowering finds out
         record = of_refusal(error)
     except InfeasibleError as error:
         record = of_end("", Stop.PROVED, status=Status.INFEASIBLE.value, conflict=error.conflict, **watch.known())

@@ -238,11 +238,16 @@ def _losses(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) 
     for output in range(loss.targets.shape[1]):
         target = loss.targets[:, output]
         alone, _ = native.quantile_losses(none, count.states.keys, rows, target, loss.weight, above, below, count.pause)
-        whole += alone * int(step)
+        whole += _times(alone, step)
         if len(keys):
             _, split = native.quantile_losses(bits, keys, rows, target, loss.weight, above, below, count.pause)
-            sides += split * int(step)
+            sides += _times(split, step)
     return whole, sides
+
+
+def _times(losses: Whole, step: Fraction) -> Whole:
+    """The product fits 64 bits, but the step alone need not if all losses are 0, as those of huge equal targets are."""
+    return losses * int(step) if losses.any() else losses
 
 
 def _squared(count: Counting, loss: Loss, factor: Fraction, ceiling: int | None) -> tuple[Whole, Whole]:
