@@ -46,11 +46,19 @@ int rows_make_signed (treeml_solver *, struct rows *);
    The list of plane p of a channel is channel * planes + p. Returns TREEML_OK with lists = 0 if there would be too
    many lists. */
 int rows_make_classes (treeml_solver *, struct rows *);
-/* Squared loss: one list with all rows. */
+/* Squared loss: one list with all rows (moment_rows.c). */
 int rows_make_moments (treeml_solver *, struct rows *);
 /* Two classes: whether each row counts once and all mistakes cost the same. */
 int rows_are_alike (const treeml_solver *);
 
 void rows_release (treeml_solver *, struct rows *);
+
+/* Steps that all of them share. Merges the tests and stores the answers of each row. */
+int rows_begin (treeml_solver *, struct rows *);
+/* For every row the first row with the same answers to all tests; 0 if out of memory, as below. */
+int rows_find_equal (treeml_solver *, const struct rows *, int32_t *first);
+int rows_make_codes (treeml_solver *, struct rows *);
+/* Releases the rows, and returns the code of this failure. */
+int rows_lack_memory (treeml_solver *, struct rows *);
 
 #endif
