@@ -9,6 +9,7 @@ import pytest
 from boosting_worlds import model
 from numpy.typing import NDArray
 
+import treeml as tml
 from treeml.forests.examples import made, votes_of
 from treeml.forests.pairs import Pairs
 from treeml.native.roots import best_under_roots
@@ -111,3 +112,21 @@ def test_deeper_trees_are_left_out_if_the_time_is_over() -> None:
 
     assert len(pairs.find(gains, 6).trees) == 9
     assert len(pairs.find(gains, 6, is_over).trees) == 7
+
+
+def test_pairs_of_every_cut_of_long_columns_are_too_many() -> None:
+    """Counting them under one root would take minutes, and no clock interrupts it: trees are grown instead."""
+    random = np.random.default_rng(4)
+    cuts = np.arange(5000)[:, None]
+    assert not Pairs(random.integers(0, 5000, 800) <= cuts, 3).is_affordable(2)
+    assert Pairs(random.integers(0, 50, 800) <= cuts[:50], 3).is_affordable(2)
+
+
+def test_a_forest_over_every_cut_of_long_columns_has_trees_of_full_depth() -> None:
+    random = np.random.default_rng(7)
+    values = random.normal(size=(700, 4))
+    target = (values[:, 0] * values[:, 1] > 0).astype(int)
+    text = "binarize all by thresholds require depth <= 3 ensemble by lpboost(nu = 0.5) maximize margin"
+    result = tml.Model.parse(text).solve(values, target, within=3)
+    assert result.forest is not None
+    assert max(len(tree.leaves) for tree in result.forest.trees) > 2

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
 import treeml as tml
+from treeml.backends.contract import Status
 
 X = np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)])
 Y = X[:, 0] ^ X[:, 1]
@@ -47,15 +49,30 @@ def test_options_reach_the_back_end_and_unknown_ones_are_refused() -> None:
         model().solve(X, Y, backend="cart(criterium = entropy)")
 
 
-def test_if_every_back_end_refuses_each_says_why() -> None:
-    asked = tml.Model()
-    asked.maximize(tml.precision(1) + tml.recall(1))  # a quotient in a sum is taken by the oracle alone
-    asked.require(tml.depth <= 6)
+REFUSED = "maximize precision(1) + recall(1) require depth <= 6"  # the oracle alone takes a quotient in a sum
+
+
+def table_of_many_trees() -> tuple[Any, Any]:
     large = np.random.default_rng(1).integers(0, 2, (300, 40))
+    return large, large[:, 0] ^ large[:, 1]
+
+
+def test_if_every_back_end_refuses_each_says_why() -> None:
+    asked = tml.Model.parse(f"{REFUSED} list up to 5 trees")
     with pytest.raises(tml.RefusedError, match="B505") as refusal:
-        asked.solve(large, large[:, 0] ^ large[:, 1])
+        asked.solve(*table_of_many_trees())
     notes = refusal.value.diagnostics[0].notes
     assert {"native", "oracle"} <= {note.split(":")[0] for note in notes}
+
+
+@pytest.mark.parametrize("text", [REFUSED, f"{REFUSED} solve threads 1"])
+def test_if_every_back_end_refuses_there_is_a_tree_without_a_proof(text: str) -> None:
+    result = tml.Model.parse(text).solve(*table_of_many_trees(), within=3)
+    assert (result.status, result.bound) == (Status.FEASIBLE, None)
+    assert result.backend == "cart"
+    assert isinstance(result.objective, float)
+    assert result.objective > 1.5
+    assert "oracle looks at every tree" in " ".join(result.plan)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treeml as tml
 from treeml.backends.contract import Status
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.problem.evaluate import Routed, evaluate_sum
@@ -18,6 +19,8 @@ from treeml.problem.impossible import impossible
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.shapes import deepest, groups
 from treeml.problem.terms import Depth
+from treeml.solving.choice import lower
+from treeml.solving.pipeline import prepare
 from treeml.testing.problems import random_problem, single
 
 SEEDS = st.integers(0, 10**6)
@@ -98,3 +101,22 @@ def test_facts_about_a_problem_are_not_sent_to_other_processes() -> None:
     assert problem.bits.shape == (0, 3)
     vars(problem)["a fact"] = lambda: None  # cannot be copied
     assert vars(pickle.loads(pickle.dumps(problem))).keys() == {*(each.name for each in fields(Problem)), "bits"}
+
+
+def test_groups_are_the_same_from_codes_and_from_answers() -> None:
+    """Rows of one code answer alike, so that answers are made for every code; missing values are a code, too."""
+    random = np.random.default_rng(11)
+    numbers = np.where(random.random(200) < 0.3, np.nan, random.integers(0, 9, 200))
+    levels = np.where(random.random(200) < 0.2, None, random.choice(["a", "b", "c", "d"], 200))
+    text = """predict y
+    column x, c : missing separate
+    binarize x at 2, 5
+    minimize errors"""
+    frame = {"x": [None if np.isnan(each) else int(each) for each in numbers], "c": levels.tolist()}
+    dataset, request = prepare(tml.parse(text), {**frame, "y": random.integers(0, 2, 200).tolist()})
+    problem = lower(dataset, request).form(numeric=True).problem
+    assert problem.given_bits is None
+    answers = np.unique(problem.bits, axis=1, return_inverse=True)[1].reshape(-1)
+    found = groups(problem)
+    assert len(set(zip(answers.tolist(), found.tolist(), strict=True))) == len(set(answers.tolist()))
+    assert len(set(found.tolist())) == len(set(answers.tolist()))

@@ -24,6 +24,7 @@ Votes = NDArray[np.intp]
 
 MOST = 2**48  # the absolute values of all prices add up to less; doubles are exact up to four times as much
 BUDGET = 1e8  # additions in each round; beyond that only the most promising roots are tried
+MOST_ADDITIONS = 1e9  # for a single root, which no clock interrupts: about a second, and 2 GB of sums
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -43,6 +44,10 @@ class Pairs:
     def exhaustive(self) -> bool:
         """Does `find` find the best tree of this depth?"""
         return self.depth <= DEEPEST
+
+    def is_affordable(self, classes: int) -> bool:
+        """Can pairs be counted for a root at all? With every cut of long columns there are too many."""
+        return _additions(self.bits, classes - 1) <= MOST_ADDITIONS
 
     def find(self, gains: Gains, columns: int, is_over: Callable[[], bool] = lambda: False) -> PairTrees:
         """The best trees for the gains of the examples, each with another root; few deeper ones if time is over."""
@@ -74,8 +79,8 @@ class _Part:
         """Trees, the best first; and whether every root was tried."""
         tests = len(self.bits)
         more = self.gains[1:] - self.gains[0]
-        passed = float(np.square(self.bits.sum(axis=0, dtype=np.int64)).sum()) / 4
-        affordable = max(columns, int(BUDGET / max(1.0, len(more) * (passed + 4 * tests * tests))))
+        additions = max(1.0, _additions(self.bits, len(more)))
+        affordable = max(1, int(BUDGET / additions), min(columns, int(MOST_ADDITIONS / additions)))
         roots = np.arange(tests, dtype=np.int32)
         bits = self.bits.view(np.uint8)
         if depth == DEEPEST and affordable < tests:
@@ -95,6 +100,12 @@ class _Part:
             else:
                 sides.append(Leaf(0))
         return Split(root, sides[0], sides[1])
+
+
+def _additions(bits: NDArray[np.bool_], planes: int) -> float:
+    """How many additions the best tree of depth three under a root takes."""
+    passed = float(np.square(bits.sum(axis=0, dtype=np.int64)).sum()) / 4
+    return planes * (passed + 4.0 * len(bits) ** 2)
 
 
 def _tree(trees: RootedTrees, place: int) -> Node:

@@ -77,7 +77,8 @@ class TreePricing:
     columns: int  # the largest number of trees in a round
     calls: int = 0  # of the back-end
     bits: NDArray[np.bool_] | None = field(init=False)  # tests x examples; None if they are too many
-    pairs: Pairs | None = field(init=False)
+    pairs: Pairs | None = field(init=False)  # None if they are too many, or of no use
+    grows: bool = field(init=False)  # are trees grown greedily in their place?
     exact: bool = field(init=False)  # do pairs find the best of all allowed trees?
     solver: BestTreeSolver = field(init=False)
     scale: int = field(init=False)  # the sum of the absolute values of the prices
@@ -91,7 +92,9 @@ class TreePricing:
         counts = self.columns > 1 and self.backend.can.proves and missing() is None and not has_fans(problem)
         self.pairs = None
         if counts and self.bits is not None:
-            self.pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth)
+            pairs = Pairs(self.bits, UNLIMITED_DEPTH if depth is None else depth)
+            self.pairs = pairs if pairs.is_affordable(examples.classes) else None
+        self.grows = self.pairs is None and (counts or self.bits is None)
         plain = all(bound.sum.kinds() == {"Depth"} and bound.sense == "<=" for bound in problem.bounds)
         self.exact = self.pairs is not None and plain and self.pairs.exhaustive
         self.solver = solver_of(self)
@@ -140,7 +143,7 @@ class TreePricing:
                     return PricedTrees(self.grown(trees), bound, confirmed=False, evidence=COUNTED)
             elif trees and not self.quick and self.worth(trees, whole) > enough:
                 return PricedTrees(self.grown(trees))
-        elif self.bits is None:
+        elif self.grows:
             trees = list(self.greedy(whole, deadline))
             if trees and self.worth(trees, whole) > enough:
                 return PricedTrees(self.grown(trees))

@@ -92,10 +92,15 @@ def feature_keys(problem: Problem, feature: Feature) -> NDArray[Any]:
     if problem.given_bits is None and codes is not None and has_every_cut(feature):
         return codes
     if problem.given_bits is not None or codes is None:
-        bits = problem.bits[feature.first_test : feature.first_test + feature.tests]
-    else:
-        bits = np.empty((feature.tests, problem.rows), dtype=bool)
-        _write_answers(problem, feature, bits)
+        return _keys(problem.bits[feature.first_test : feature.first_test + feature.tests])
+    present, place = np.unique(codes, return_inverse=True)
+    bits = np.empty((feature.tests, len(present)), dtype=bool)
+    _write_answers(problem, replace(feature, codes=present), bits)  # rows of one code answer alike
+    return np.unique(_keys(bits), return_inverse=True)[1].reshape(-1)[place]
+
+
+def _keys(bits: NDArray[np.bool_]) -> NDArray[Any]:
+    """For every column of these answers, its bytes."""
     packed = np.ascontiguousarray(np.packbits(bits, axis=0).T)
     return packed.view(np.dtype((np.void, packed.shape[1]))).reshape(-1)
 

@@ -103,20 +103,20 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
-    easier = _easier(problems, request, refused)
-    if easier is not None:
-        return easier
+    unproved = _easier(problems, request, refused) or _greedy(problems, request, refused)
+    if unproved is not None:
+        return unproved
     every = _candidates(_backends(request, named, ahead), methods, problems, request)
     raise RefusedError(_all_refused(list(every)))
 
 
 def _easier(problems: Problems, request: Request, refused: list[tuple[Backend, Refusal]]) -> Chosen | None:
     """For a problem that no back-end takes: one that bounds it while trees are looked for; None if there is none."""
-    if request.files() or request.spec.ensemble is not None or request.spec.listing is not None:
+    if not _asks_for_a_tree(request):
         return None
     from treeml.backends.portfolio.relaxed import relaxed_plan  # imported here: start-up time
 
-    because = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
+    because = _reasons(refused)
     backend = registry.get(registry.default_name())
     for numeric in (True, False) if backend.can.numeric else (False,):
         lowered = problems.form(numeric=numeric)
@@ -124,6 +124,29 @@ def _easier(problems: Problems, request: Request, refused: list[tuple[Backend, R
         if planned is not None:
             return Chosen(planned, lowered, None, _may_have_company(request), request.races)
     return None
+
+
+def _greedy(problems: Problems, request: Request, refused: list[tuple[Backend, Refusal]]) -> Chosen | None:
+    """For a problem that none even bounds: a greedy tree, from which the second thread goes on."""
+    if not _asks_for_a_tree(request):
+        return None
+    from treeml.backends.heuristics.cart import CartBackend  # imported here: start-up time
+
+    lowered = problems.form(numeric=False)
+    planned = planning.plan(lowered.problem, CartBackend(), names_others=False)
+    if not isinstance(planned, Plan):
+        return None
+    reason = f"no back-end that proves anything takes this problem ({_reasons(refused)})"
+    return Chosen(replace(planned, reason=reason), lowered, None, _may_have_company(request), request.races)
+
+
+def _asks_for_a_tree(request: Request) -> bool:
+    """Is one tree all that is asked for: no forest, no list of trees, and no file from the search?"""
+    return not request.files() and request.spec.ensemble is None and request.spec.listing is None
+
+
+def _reasons(refused: list[tuple[Backend, Refusal]]) -> str:
+    return "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
 
 
 def _backends(request: Request, named: tuple[Method, ...], first: str | None) -> Iterable[Backend]:
@@ -264,7 +287,7 @@ def _writers(backends: list[Backend], spec: Spec, path: Path) -> list[Backend]:
 def reason_for(backend: Backend, refused: list[tuple[Backend, Refusal]], first: tuple[str, str] | None) -> str:
     if first is not None and first[0] == backend.name:
         return first[1]
-    others = "; ".join(dict.fromkeys(refusal.because for _, refusal in refused))
+    others = _reasons(refused)
     order = ", ".join(registry.PREFERENCE)
     return f"{backend.name} is the first of {order} that takes this problem" + (f" ({others})" if others else "")
 

@@ -208,3 +208,24 @@ def test_prices_that_are_too_large_for_64_bits_end_the_search_for_bounds() -> No
     prices = PricedBounds(problem, task, Limits(Deadline.after(60)), NATIVE.solve)
     assert prices.evaluate(np.full(task.sums, 1e30), Deadline.after(60)) is None
     assert prices.bound is None
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "minimize leaves require leaf_errors <= 15",
+        "minimize errors require leaves <= 4 require purity >= 70% require recall(1) >= 60%",
+    ],
+)
+def test_what_every_leaf_has_to_be_like_is_left_out_of_the_easier_problem(asked: str) -> None:
+    """With it, the easier problem would be for this very search again, and so on without an end."""
+    random = np.random.default_rng(3)
+    values = random.normal(size=(900, 5)).round(5)
+    target = (values[:, 0] + values[:, 1] * values[:, 2] + random.normal(size=900) > 0).astype(int)
+    result = tml.Model.parse(f"predict y is 1 {asked}").solve(
+        {**{f"x{number}": values[:, number] for number in range(5)}, "y": target}, within=4
+    )
+    assert result.backend == "native"
+    assert any("coupled numeric kernel" in step for step in result.plan)
+    assert result.tree is not None
+    assert len(result.tree.leaves) > 1

@@ -173,3 +173,20 @@ def test_prices_find_trees_for_a_quotient_with_a_price_of_leaves() -> None:
 def test_another_price_than_that_of_leaves_beside_a_quotient_is_left_to_others() -> None:
     problem = problem_of('maximize f1("1") - 0.01 * depth require depth <= 3')
     assert not multipliers.takes(problem)
+
+
+def test_others_go_on_from_the_best_tree_before_a_round_of_prices_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of('minimize errors require recall("1") >= 60%', rows=200)
+    tried: list[int] = []
+
+    def try_prices(self: Multipliers, task: Any, prices: Any, seconds: float, number: int, deadline: Any) -> Any:
+        tried.append(number)
+        return np.zeros(task.sums, dtype=np.int64), number == 2
+
+    monkeypatch.setattr(Multipliers, "try_prices", try_prices)
+    search = Multipliers(problem, lambda tree: False, lambda: False, [])
+    rounds = search.rounds(Deadline.after(600))
+    assert next(rounds)
+    assert tried == [1, 2, 3, 4, 5]
+    assert not next(rounds)  # the same round goes on, and nothing better was found in its rest
+    assert len(tried) == multipliers.ROUND

@@ -24,6 +24,7 @@ TEXTS = [
     GOAL + "require monotone(x0, decreasing)",
     "minimize error_rate + 0.01 * features_used require depth <= 3",
     GOAL + "require features_used <= 3 require uses(x5) require support >= 10",
+    "maximize gmean require depth <= 3 require uses(x5) require features_used <= 2",
 ]
 
 
@@ -59,3 +60,18 @@ def test_a_tree_of_full_depth_has_no_room_for_another_column() -> None:
     simpler.offers_simpler_trees(company, rounds=1)
     assert company.tree is not None
     assert Routed(problem, company.tree).features == {5}
+
+
+def test_shallow_trees_show_which_columns_are_worth_it() -> None:
+    """No column is worth a split alone; two of them decide together, which an exact search of two levels sees."""
+    bits = np.random.default_rng(2).integers(0, 2, (400, 12))
+    model = tml.parse("predict y is 1 minimize errors require features_used <= 2")
+    frame: dict[str, Any] = {f"x{number}": bits[:, number] for number in range(12)}
+    dataset, request = pipeline.prepare(model, frame | {"y": bits[:, 7] ^ bits[:, 9]})
+    problem = lower(dataset, request).form(numeric=True).problem
+    company = Companion(problem, Limits(deadline=Deadline.after(600)), None, None, lambda company: None)
+    company.is_enough = lambda: company.value == (0,)
+    simpler.offers_simpler_trees(company, rounds=1)
+    assert company.value == (0,)
+    assert company.tree is not None
+    assert Routed(problem, company.tree).features == {7, 9}

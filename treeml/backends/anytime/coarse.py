@@ -17,9 +17,16 @@ from treeml.problem.problem import Feature, Problem, Test
 from treeml.problem.terms import Sum, Term, TestCost
 
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
+FEW_TESTS = 200  # of all columns, a few of each
+MOST_ANSWERS = 50_000_000  # tests times rows up to which short tables may have more columns than that
 
 
-def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | None:
+def on_few_tests(problem: Problem) -> tuple[Problem, list[int]] | None:
+    """The problem on some 200 tests, or on a few of every column if the rows are not too many for that."""
+    return coarsened(problem, FEW_TESTS, MOST_ANSWERS)
+
+
+def coarsened(problem: Problem, most_tests: int, most_answers: int = 0) -> tuple[Problem, list[int]] | None:
     """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many.
 
     Every test has a feature of its own there, so goals and bounds lose what depends on features, such as their costs.
@@ -29,7 +36,8 @@ def coarsened(problem: Problem, most_tests: int) -> tuple[Problem, list[int]] | 
     if any(not goal.sum.parts for goal in goals):
         return None
     columns = columns_of(problem, forbidden_features(problem))
-    if not columns or len(columns) * FEWEST_CUTS > 2 * most_tests:
+    fewest = sum(FEWEST_CUTS if column.test < 0 else 1 for column in columns)
+    if not columns or (fewest > 2 * most_tests and fewest * problem.rows > most_answers):
         return None
     cuts = min(max(most_tests // len(columns), FEWEST_CUTS), MOST_CUTS)
     tests = list(dict.fromkeys(test for column in columns for test in _tests_of(problem, column, cuts)))

@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from treeml.backends.anytime.coarse import coarsened
+from treeml.backends.anytime.coarse import FEW_TESTS, on_few_tests
 from treeml.backends.heuristics.cart import growing_trees
+from treeml.backends.native.inputs import forbidden_features
 from treeml.problem.answers import has_many_answers
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node, Split
 
-FEW_TESTS = 200  # of all columns, a few of each
-MORE_TESTS = 2000  # where these are too few for all columns
-
 
 def grown_trees(problem: Problem, is_over: Callable[[], bool]) -> Iterator[Node]:
     """Greedy trees on few tests, each with the splits of the one before; none if there are too many tests."""
-    coarse = None
-    if len(problem.tests) > FEW_TESTS:
-        coarse = coarsened(problem, FEW_TESTS) or coarsened(problem, MORE_TESTS)
+    has_few = len(problem.tests) <= FEW_TESTS and not forbidden_features(problem)
+    coarse = None if has_few else on_few_tests(problem)
     if coarse is None and not has_many_answers(problem):
         yield from growing_trees(problem, is_over)
     elif coarse is not None:

@@ -34,6 +34,7 @@ FASTEST, SLOWEST = 3.0, 1.25  # factors by which a price falls; it rises by thei
 FIRST_SECONDS = 0.2  # for one set of prices; more each time round
 TURNING = 1 / 16  # of the first price: below that, a price may change its sign
 ROUND = 12  # sets of prices between two beginnings
+IDLE = 3  # sets of prices without a better tree after which other methods go on from the best one
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
 LARGEST = 2.0**52  # of the sums of a priced problem: floats hold whole numbers up to here
 STEEPEST = 2.0**40  # how many times its first value a price may rise to: nothing else counts then
@@ -66,7 +67,10 @@ class Multipliers:
     was_short: bool = False  # did the time for the last set of prices end before its first tree was grown?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
-        """Searches until the time is up; after every round of prices: was a tree better than all before?"""
+        """Searches until the time is up. Yields whether a tree was better than all before, as others go on from it:
+
+        after every round of prices, and within a round as soon as some prices have led to nothing better.
+        """
         random = np.random.default_rng(self.seed)
         seconds, number = FIRST_SECONDS, 0
         best: NDArray[np.float64] | None = None
@@ -83,7 +87,7 @@ class Multipliers:
                 prices = best * np.exp(random.normal(0, 0.5, len(best)))
             pace = np.full(len(prices), FASTEST if best is None else SLOWEST)
             before: NDArray[np.float64] | None = None
-            has_better = False
+            has_better, idle = False, 0
             for _ in range(ROUND):
                 if deadline.passed or self.is_interrupted or self.is_over():
                     return
@@ -92,13 +96,17 @@ class Multipliers:
                 if self.was_short:
                     seconds *= 2
                 if is_better:
-                    best, has_better = prices.copy(), True
+                    best, has_better, idle = prices.copy(), True, -1
+                idle += 1
                 side = np.sign(excess(task, sums)).astype(np.float64)
                 if before is not None:  # a price that turns was close, so its next steps are smaller
                     pace = np.where(side == before, pace, np.maximum(np.sqrt(pace), SLOWEST))
                 prices, before = _next_prices(prices, side, pace, first), side
                 if best is None and number >= PRICES_ALONE:
                     break  # trees of other methods may meet the requirements
+                if has_better and idle == IDLE:
+                    has_better = False
+                    yield True
             seconds *= 1.5
             yield has_better
 

@@ -40,7 +40,7 @@ def accompanied(
         )
         if answer.stop is Stop.MEMORY:
             company.go_on()
-        elif plan.is_relaxed and answer.stop is Stop.FINISHED:
+        elif _is_unproved(plan, answer):
             company.go_on(UNHURRIED)
             answer = replace(answer, stop=Stop.TIME) if limits.deadline.passed else answer
     finally:
@@ -64,11 +64,16 @@ def _with_first_tree(company: Companion, answer: Answer, plan: Plan) -> Answer:
 
     Pressing Ctrl-C again ends that moment.
     """
-    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED) or (plan.is_relaxed and answer.stop is Stop.FINISHED)
+    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED) or _is_unproved(plan, answer)
     if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf) or company.had_no_time):
         with suppress(KeyboardInterrupt):
             company.first_tree()
     return company.joined(answer, plan)
+
+
+def _is_unproved(plan: Plan, answer: Answer) -> bool:
+    """Did the search end of itself, though its plan can prove nothing about the whole problem?"""
+    return (plan.is_relaxed or not plan.backend.can.proves) and answer.stop is Stop.FINISHED
 
 
 def _improve(company: Companion) -> None:

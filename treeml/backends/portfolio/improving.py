@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
-from treeml.backends.anytime.coarse import coarsened
+from treeml.backends.anytime.coarse import FEW_TESTS, on_few_tests
 from treeml.backends.anytime.grown import on_tests
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
@@ -36,9 +36,7 @@ from treeml.problem.tree import Leaf, Node
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
-FEW_TESTS = 100  # on which goals without a search of their own are searched if there are more answers than that
 SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
-MORE_TESTS = 2000  # where these are too few for all columns
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
 
@@ -86,8 +84,7 @@ def _within_reach(problem: Problem, searched: Problem | None = None) -> tuple[Pr
     """
     if not has_many_answers(problem) or not local_kernel.needs_answers(searched or problem):
         return problem, None
-    coarse = coarsened(problem, FEW_TESTS) or coarsened(problem, MORE_TESTS)
-    return coarse or (problem, None)
+    return on_few_tests(problem) or (problem, None)
 
 
 @dataclass(frozen=True)
@@ -128,7 +125,7 @@ def _improve_greedy_trees(company: Companion) -> None:
     problem, replaced = company.problem, None
     if problem.classes:
         offers_grown_trees(company, problem, company.offer)
-    coarse = coarsened(problem, FEW_TESTS) if len(problem.tests) > FEW_TESTS else None
+    coarse = on_few_tests(problem) if len(problem.tests) > FEW_TESTS else None
     if coarse is not None or not company.has_bounds:
         _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))
     _bound_by_easier(company)

@@ -2,25 +2,31 @@
 
 How many columns a tree uses, whether it uses one, and whether it is monotone along one are questions about the tree as
 a whole, which the fast searches do not take. Without them the problem often is one that they do take. A tree that uses
-a column not at all is monotone along it; with few columns allowed, few are used; and a leaf can be split by a column
-that has to be used. Every tree is checked against the whole problem before it counts.
+a column not at all is monotone along it; with few columns allowed, few are used, and shallow trees show which are worth
+it; and a leaf can be split by a column that has to be used. Where no fast search takes the problem without them, trees
+are grown greedily. Every tree is checked against the whole problem before it counts.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 
+from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
-from treeml.backends.contract import Deadline
+from treeml.backends.contract import Deadline, Progress, Status
+from treeml.backends.heuristics.guides import guided
+from treeml.backends.planning.lowerings import bounded
+from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.growing import offers_grown_trees
+from treeml.backends.run import run
 from treeml.problem.evaluate import Routed, answers
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Depth, Leaves, Monotone, Sum, Used
@@ -29,24 +35,30 @@ from treeml.problem.tree import Leaf, Node, Split
 FIRST_SECONDS = 0.3  # for one simpler problem; longer in every round
 LONGER = 2.0
 FEW = (1, 2, 3, 5, 8)  # columns that are tried if each has a price
+SHALLOW = (2, 3)  # levels of trees that use few columns, or show which of them are worth it
+SHARE_OF_SHALLOW, MOST_OF_SHALLOW = 0.2, 5.0  # of the time that is left, and seconds, for each of these at first
 
 
 def takes(problem: Problem) -> bool:
-    """Do columns as a whole matter, and is the problem without that one for the fast searches?"""
-    return _about_columns(problem) and is_searched(_plain(problem))
+    """Do columns as a whole matter, and is the problem without that one for the fast searches, or about classes?"""
+    return _about_columns(problem) and (bool(problem.classes) or is_searched(_plain(problem)))
 
 
 def offers_simpler_trees(company: Companion, rounds: int | None = None) -> None:
     """Offers trees until the run is over, or for some rounds over the simpler problems."""
-    seconds, number, offer = FIRST_SECONDS, 0, partial(_offer_fitted, company)
+    seconds, number, offers = FIRST_SECONDS, 0, _Offers(company)
+    searches = is_searched(_plain(company.problem))
     while not company.is_over() and (rounds is None or number < rounds):
         before = company.tree
-        for asked in list(_simpler(company)):
+        for asked in _simpler(company, offers, seconds):
             if number == 0 and asked.classes:
-                offers_grown_trees(company, asked, offer)
-            search_while(asked, offer, company, Deadline.after(seconds), number)
+                offers_grown_trees(company, asked, offers.offer)
+            if searches:
+                search_while(asked, offers.offer, company, Deadline.after(seconds), number)
             if company.is_over():
                 return
+        if not searches:
+            return
         seconds, number = seconds if company.tree is not before else LONGER * seconds, number + 1
 
 
@@ -109,20 +121,72 @@ def _without_columns(total: Sum) -> Sum:
     return Sum(tuple(part for part in total.parts if not isinstance(part[1], Used | Monotone)), total.constant)
 
 
-def _simpler(company: Companion) -> Iterator[Problem]:
-    """Simpler problems: on all columns, then on those that the requirements and the best tree suggest."""
+@dataclass
+class _Offers:
+    """Takes trees in the place of the companion, and keeps the last one, whether it meets the requirements or not."""
+
+    company: Companion
+    last: Node | None = None
+    settled: set[int] = field(default_factory=set)  # depths whose best tree was offered
+
+    def offer(self, tree: Node) -> bool:
+        self.last = tree
+        return _offer_fitted(self.company, tree)
+
+    def solve(self, plain: Problem, depth: int, seconds: float) -> None:
+        """Offers the trees of an exact search, which is fast at a small depth."""
+        planned = plan(bounded(plain, depth), registry.get(registry.default_name()), names_others=False)
+        if not isinstance(planned, Plan) or self.company.is_over():
+            return
+        limits, until = self.company.limits, Deadline.after(seconds)
+        deadline = Deadline(min(limits.deadline.at, until.at))
+        own = replace(
+            limits, options={}, threads=1, is_over=self.company.is_over, share=None, news=None, deadline=deadline
+        )
+        answer = run(planned, own, None, self.heard)
+        if answer.tree is not None:
+            self.offer(answer.tree)
+        if answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+            self.settled.add(depth)
+
+    def heard(self, moment: Progress) -> bool:
+        if moment.tree is not None:
+            self.offer(moment.tree)
+        return not self.company.is_over()
+
+
+def _simpler(company: Companion, offers: _Offers, seconds: float) -> Iterator[Problem]:
+    """Simpler problems: on all columns, then on those that the requirements and the best trees suggest."""
     problem = company.problem
-    plain = _with_room(_plain(problem), len(_needed(problem)))
+    needed = _needed(problem)
+    plain = _with_room(_plain(problem), len(needed))
+    limits = _column_limits(problem)
+    first = min(MOST_OF_SHALLOW, SHARE_OF_SHALLOW * company.limits.deadline.left())
+    for depth in SHALLOW if limits else ():
+        if depth not in offers.settled and (plain.max_depth is None or depth < plain.max_depth):
+            offers.solve(plain, depth, max(seconds, first))
+            yield from _on_few(plain, needed, limits, offers.last)
     yield plain
     monotone = frozenset(
         term.feature for bound in problem.bounds for _, term in bound.sum.parts if isinstance(term, Monotone)
     )
     if monotone:
         yield _on(plain, frozenset(range(len(problem.features))) - monotone)
-    ranked = [column for column in _ranked(plain, company.tree) if column not in monotone]
-    for most in _column_limits(problem):
-        if most < len(ranked):
-            yield _on(plain, frozenset(ranked[:most]) | _needed(problem))
+    yield from _on_few(plain, needed, limits, company.tree, monotone)
+
+
+def _on_few(
+    plain: Problem,
+    needed: frozenset[int],
+    limits: tuple[int, ...],
+    tree: Node | None,
+    without: frozenset[int] = frozenset(),
+) -> Iterator[Problem]:
+    """The problem on the columns that have to be used and those that the tree suggests, up to each of these numbers."""
+    ranked = [column for column in _ranked(plain, tree) if column not in needed | without] if limits else []
+    for most in limits:
+        if len(needed) < most < len(ranked) + len(needed):
+            yield _on(plain, needed | frozenset(ranked[: most - len(needed)]))
 
 
 def _needed(problem: Problem) -> frozenset[int]:
@@ -192,9 +256,11 @@ def _promising(problem: Problem) -> list[int]:
     from treeml.backends.anytime.proposals import Splits
     from treeml.backends.native.goals import objective_of
 
-    if not local_kernel.takes(problem):
+    additive = guided(problem)
+    additive = additive.asking(additive.goals[:1], ())
+    if not local_kernel.takes(additive):
         return list(range(len(problem.features)))
-    proposals = Splits(problem, objective_of(problem)).propose(np.arange(problem.rows))
+    proposals = Splits(problem, objective_of(additive)).propose(np.arange(problem.rows))
     return list(dict.fromkeys(problem.tests[each.test].feature for each in proposals))
 
 
