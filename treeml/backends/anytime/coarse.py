@@ -12,6 +12,7 @@ import numpy as np
 
 from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_of_cut
 from treeml.backends.native.inputs import forbidden_features
+from treeml.problem.arrays import Rows
 from treeml.problem.evaluate import answers
 from treeml.problem.problem import Feature, Problem, Test
 from treeml.problem.terms import Sum, Term, TestCost
@@ -40,7 +41,7 @@ def coarsened(problem: Problem, most_tests: int, most_answers: int = 0) -> tuple
     if not columns or (fewest > 2 * most_tests and fewest * problem.rows > most_answers):
         return None
     cuts = min(max(most_tests // len(columns), FEWEST_CUTS), MOST_CUTS)
-    tests = list(dict.fromkeys(test for column in columns for test in _tests_of(problem, column, cuts)))
+    tests = list(dict.fromkeys(test for column in columns for test in quantile_tests(problem, column, cuts)))
     rows = np.arange(problem.rows)
     bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)
     features = tuple(Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(tests)))
@@ -60,12 +61,13 @@ def _needs_features(term: Term) -> bool:
     return bool(term.distinguished_features()) or isinstance(term, TestCost)
 
 
-def _tests_of(problem: Problem, column: CodedColumn, cuts: int) -> list[int]:
-    """The tests of a column at quantiles of its rows."""
+def quantile_tests(problem: Problem, column: CodedColumn, cuts: int, rows: Rows | None = None) -> list[int]:
+    """The tests of a column at quantiles of all rows, or of these."""
     if column.test >= 0:
         return [column.test]
     codes = problem.features[column.feature].codes
     assert codes is not None
+    codes = codes if rows is None else codes[rows]
     present = np.sort(codes[codes >= 0])
     if not len(present):
         return []

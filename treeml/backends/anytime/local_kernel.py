@@ -171,7 +171,7 @@ class LocalKernel:
             )
             bits = None if bits is None else np.take(bits, rows, axis=1)
         part = Part(rows, frozenset(), frozenset())
-        bounds = () if classes else tuple(_restricted(bound, part) for bound in self.bounds)
+        bounds = () if classes else tuple(restricted_bound(bound, part) for bound in self.bounds)
         return Problem(features, problem.tests, problem.count[rows], classes or problem.classes, (), bounds, bits)
 
     def _objective(self, rows: Rows) -> NativeObjective:
@@ -200,5 +200,5 @@ class LocalKernel:
             self._running = None
 
 
-def _restricted(bound: Bound, part: Part) -> Bound:
+def restricted_bound(bound: Bound, part: Part) -> Bound:
     return replace(bound, sum=bound.sum.changed(lambda term: term.restricted(part)))

@@ -13,6 +13,7 @@ from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.coarse import FEW_TESTS, on_few_tests
 from treeml.backends.anytime.grown import on_tests
+from treeml.backends.anytime.leaf_rules import LeafRules, without_rules
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.claims import BOUND, supporting
@@ -36,6 +37,8 @@ from treeml.problem.tree import Leaf, Node
 PATIENCE = 1.0  # seconds for one part
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
+SECONDS_TO_MEND = 0.3  # for a search without the requirements on single leaves, at each depth;
+ROUNDS_TO_MEND = 5  # each takes twice as long as the one before
 SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
 DEEPEST_OF_FEW = 3  # levels of such a search, if nothing limits the depth
 
@@ -46,6 +49,7 @@ def improve_while(company: Companion) -> None:
     if company.start is not None:
         company.offer(company.start)
     if local_kernel.takes(problem):
+        _offer_mended_trees(company)
         asked, tests = _within_reach(problem)
         offer = company.offer if tests is None else _OfFewTests(company, tests).offer
         heard = (lambda: company.heard) if tests is None else None
@@ -75,6 +79,31 @@ def improve_while(company: Companion) -> None:
         simpler.offers_simpler_trees(company)
     else:
         _improve_greedy_trees(company)
+
+
+def _offer_mended_trees(company: Companion) -> None:
+    """Offers trees of quick searches that ignore the requirements on single leaves, changed so that they keep them.
+
+    Searches take longer in every round. The last round is the first that leads to no better tree.
+    """
+    free = without_rules(company.problem)
+    if free is None:
+        return
+    asked, tests = _within_reach(free)
+    rules = LeafRules(company.problem)
+
+    def offer(tree: Node) -> bool:
+        other = rules.mended(tree if tests is None else on_tests(tree, tests))
+        return other is not None and company.offer(other)
+
+    for number in range(ROUNDS_TO_MEND):
+        before, is_settled = company.tree, True
+        for depth in range(2, rules.levels + 1):
+            until = Deadline.after(SECONDS_TO_MEND * 2**number)
+            status = simpler.solve_while(bounded(asked, depth), offer, company, until)
+            is_settled = is_settled and status in (Status.OPTIMAL, Status.INFEASIBLE)
+        if is_settled or company.is_over() or (company.tree is before and before is not None):
+            return
 
 
 def _within_reach(problem: Problem, searched: Problem | None = None) -> tuple[Problem, list[int] | None]:

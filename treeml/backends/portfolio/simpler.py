@@ -93,6 +93,27 @@ def search_while(
             pass
 
 
+def solve_while(asked: Problem, offer: Callable[[Node], object], company: Companion, until: Deadline) -> Status:
+    """Offers the trees of the exact search of a problem until the run is over or the time is up; how that ended."""
+    planned = plan(asked, registry.get(registry.default_name()), names_others=False)
+    if not isinstance(planned, Plan) or company.is_over():
+        return Status.UNKNOWN
+
+    def heard(moment: Progress) -> bool:
+        if moment.tree is not None:
+            offer(moment.tree)
+        return not company.is_over()
+
+    deadline = Deadline(min(company.limits.deadline.at, until.at))
+    own = replace(
+        company.limits, options={}, threads=1, is_over=company.is_over, share=None, news=None, deadline=deadline
+    )
+    answer = run(planned, own, None, heard)
+    if answer.tree is not None:
+        offer(answer.tree)
+    return answer.status
+
+
 def _about_columns(problem: Problem) -> bool:
     sums = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
     return any({"Used", "Monotone"} & each.kinds() for each in sums)
@@ -135,24 +156,9 @@ class _Offers:
 
     def solve(self, plain: Problem, depth: int, seconds: float) -> None:
         """Offers the trees of an exact search, which is fast at a small depth."""
-        planned = plan(bounded(plain, depth), registry.get(registry.default_name()), names_others=False)
-        if not isinstance(planned, Plan) or self.company.is_over():
-            return
-        limits, until = self.company.limits, Deadline.after(seconds)
-        deadline = Deadline(min(limits.deadline.at, until.at))
-        own = replace(
-            limits, options={}, threads=1, is_over=self.company.is_over, share=None, news=None, deadline=deadline
-        )
-        answer = run(planned, own, None, self.heard)
-        if answer.tree is not None:
-            self.offer(answer.tree)
-        if answer.status in (Status.OPTIMAL, Status.INFEASIBLE):
+        status = solve_while(bounded(plain, depth), self.offer, self.company, Deadline.after(seconds))
+        if status in (Status.OPTIMAL, Status.INFEASIBLE):
             self.settled.add(depth)
-
-    def heard(self, moment: Progress) -> bool:
-        if moment.tree is not None:
-            self.offer(moment.tree)
-        return not self.company.is_over()
 
 
 def _simpler(company: Companion, offers: _Offers, seconds: float) -> Iterator[Problem]:
