@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -263,3 +264,43 @@ def test_a_quotient_of_weights_too_long_to_guide_the_growth_leaves_a_tree() -> N
     text = 'predict y\nweight by w\nmaximize f1("b")\nrequire depth <= 1'
     result = tml.Model.parse(text).solve(columns, backend="cart")
     assert result.verified
+
+
+def medical(rows: int = 500) -> dict[str, Any]:
+    random = np.random.default_rng(8)
+    values = random.normal(size=(rows, 4)).round(2)
+    odds = values[:, 0] + values[:, 1] * (values[:, 2] > 0) + 0.7 * random.normal(size=rows)
+    return {
+        **{f"x{number}": values[:, number] for number in range(4)},
+        "y": (odds > 0.4).astype(int),
+        "t": odds.round(2),
+    }
+
+
+@pytest.mark.parametrize(
+    ("asked", "most"),
+    [
+        ("predict y is 1 features all except t minimize leaves require accuracy >= 75%", 4),
+        (
+            "predict y is 1 features all except t minimize leaves require recall(1) >= 75% require precision(1) >= 70%",
+            24,
+        ),
+        ("predict y is 1 features all except t minimize leaves require leaf_errors <= 20", 16),
+        ("predict y is 1 features all except t minimize leaves require purity >= 70%", 12),
+        ("predict t features all except y minimize leaves require r2 >= 50%", 8),
+    ],
+)
+def test_a_small_tree_is_what_cutting_back_leaves(asked: str, most: int) -> None:
+    """What is grown is much larger; the requirements are still met when the useless half of it is gone."""
+    result = tml.Model.parse(asked).solve(medical(), backend="cart")
+    assert result.tree is not None
+    assert 1 < len(result.tree.leaves) <= most
+
+
+def test_leaves_predict_their_majority_where_only_their_classes_matter() -> None:
+    result = tml.Model.parse("predict y is 1 features all except t minimize leaves require leaf_errors <= 20").solve(
+        medical(), backend="cart"
+    )
+    assert result.tree is not None
+    predicted = result.tree.predict(medical())
+    assert np.mean(predicted == medical()["y"]) > 0.75

@@ -15,10 +15,11 @@ from treeml.backends.anytime.grown import grown_trees
 from treeml.backends.anytime.multipliers import Multipliers, relabeled
 from treeml.backends.contract import Deadline, Limits
 from treeml.backends.heuristics.cart import CartBackend
+from treeml.backends.heuristics.limited_sum import with_limited_sum_as_goal
 from treeml.backends.heuristics.validated_pruning import smallest_cut
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.growing import offers_few_leaves, offers_grown_trees
-from treeml.backends.portfolio.smallest import _stand_in
+from treeml.backends.portfolio.smallest import offers_smaller_trees
 from treeml.problem.evaluate import Routed, evaluate_goals, is_answer
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node
@@ -109,7 +110,7 @@ def test_a_limit_from_below_labels_leaves_by_their_majority() -> None:
 
 def test_few_leaves_are_what_cutting_leaves_of_a_larger_tree() -> None:
     problem = problem_of("minimize leaves require accuracy >= 84%")
-    asked = _stand_in(problem)
+    asked = with_limited_sum_as_goal(problem)
     assert asked is not None
     company = company_of(problem)
     offers_few_leaves(company, asked)
@@ -190,3 +191,48 @@ def test_others_go_on_from_the_best_tree_before_a_round_of_prices_ends(monkeypat
     assert tried == [1, 2, 3, 4, 5]
     assert not next(rounds)  # the same round goes on, and nothing better was found in its rest
     assert len(tried) == multipliers.ROUND
+
+
+def test_a_limit_on_a_loss_is_met_by_few_leaves() -> None:
+    random = np.random.default_rng(12)
+    values = random.normal(size=(500, 4)).round(3)
+    target = (3.0 * (values[:, 0] > 0) + 2.0 * (values[:, 1] > 1) + random.normal(size=500)).round(3)
+    frame: dict[str, Any] = {f"x{number}": values[:, number] for number in range(4)} | {"y": target}
+    dataset, request = pipeline.prepare(tml.parse("predict y minimize leaves require r2 >= 60%"), frame)
+    problem = lower(dataset, request).form(numeric=True).problem
+    company = company_of(problem)
+    company.is_enough = lambda: company.tree is not None and leaves_of(problem, company.tree) <= 6
+    assert offers_smaller_trees(company)
+    assert company.tree is not None
+    assert is_answer(problem, company.tree)
+
+
+def rare() -> Problem:
+    """Two columns decide about a class of one row in fifty."""
+    random = np.random.default_rng(21)
+    values = random.normal(size=(4000, 5)).round(3)
+    target = (values[:, 0] + values[:, 1] + 0.3 * random.normal(size=4000) > 2.9).astype(int)
+    frame: dict[str, Any] = {f"x{number}": values[:, number] for number in range(5)} | {"y": target}
+    text = "predict y is 1 maximize recall(1) require precision(1) >= 60% require leaves <= 6"
+    dataset, request = pipeline.prepare(tml.parse(text), frame)
+    return lower(dataset, request).form(numeric=True).problem
+
+
+def test_trees_for_a_rare_class_are_grown_for_what_is_limited_as_well() -> None:
+    """The goal says nothing about rows of the common class, so trees that are grown for it alone separate nothing."""
+    problem = rare()
+    company = company_of(problem)
+    offers_grown_trees(company, problem, company.offer)
+    assert company.value is not None
+    assert company.value[0] < Fraction(-2, 5)
+
+
+def test_guides_weigh_each_limited_sum_more_and_more() -> None:
+    problem = rare()
+    costs = [guide.goals[0].sum.parts[0][1].cost for guide in multipliers.guides(problem)]
+    assert len(costs) == 1 + len(multipliers.HEAVIER)
+    positive = np.abs(costs[0][:, 1] - costs[0][:, 0]) == np.abs(costs[0][:, 1] - costs[0][:, 0]).max()
+    worth = [np.abs(cost[:, 1] - cost[:, 0])[positive].max() / np.abs(cost[:, 1] - cost[:, 0]).min() for cost in costs]
+    assert worth == sorted(worth, reverse=True)  # of a row of the rare class, in rows of the other one
+    assert worth[0] > 2 * worth[-1]
+    assert not list(multipliers.guides(problem_of("minimize errors")))

@@ -36,6 +36,8 @@ TURNING = 1 / 16  # of the first price: below that, a price may change its sign
 ROUND = 12  # sets of prices between two beginnings
 IDLE = 3  # sets of prices without a better tree after which other methods go on from the best one
 PRICES_ALONE = 4  # sets of prices without a tree after which other methods look for one, too
+HEAVIER = (8.0, 64.0)  # prices of limited sums for greedy trees, as multiples of the first
+MOST_HEAVIER = 2  # limited sums of which each gets such prices
 LARGEST = 2.0**52  # of the sums of a priced problem: floats hold whole numbers up to here
 STEEPEST = 2.0**40  # how many times its first value a price may rise to: nothing else counts then
 
@@ -115,7 +117,7 @@ class Multipliers:
     ) -> tuple[NDArray[np.int64], bool]:
         """The limited sums of the tree for these prices before repair; was a tree better than all before?"""
         sums = np.zeros(task.sums, dtype=np.int64)
-        shaped = self.priced(task, prices, int(task.objective.price) * STEPS)
+        shaped = _at_prices(self.problem, task, prices, int(task.objective.price) * STEPS)
         is_better = False
 
         def offered(tree: Node) -> None:
@@ -132,15 +134,6 @@ class Multipliers:
         self.is_interrupted |= search.is_interrupted
         self.interrupts.pop()
         return sums, is_better
-
-    def priced(self, task: CoupledTask, prices: NDArray[np.float64], price: int) -> Problem:
-        """The additive problem with these prices of limited sums and of a leaf, rounded where its numbers are large."""
-        cost = task.values[0] * float(STEPS)
-        for each, weight in zip(task.values[1:], np.rint(prices * STEPS).tolist(), strict=True):
-            cost += each * weight
-        reach = float(np.abs(cost).max(axis=1).sum()) + price * self.problem.rows
-        factor = min(1.0, LARGEST / reach) if reach else 1.0
-        return _free(self.problem, _goal(np.rint(cost * factor).astype(np.int64), round(price * factor)))
 
     def repair(self, task: CoupledTask, tree: Node) -> tuple[NDArray[np.int64], bool]:
         """Offers the tree with labels that meet the requirements: its sums before that; was it better than all?"""
@@ -160,10 +153,39 @@ class Multipliers:
         """
         if task.values[0].any() or not task.objective.price:
             return
-        for tree in grown_trees(self.priced(task, prices, 0), lambda: deadline.passed or self.is_over()):
+        for tree in grown_trees(_at_prices(self.problem, task, prices, 0), lambda: deadline.passed or self.is_over()):
             self.repair(task, tree)
             if self.has_tree:
                 return
+
+
+def guides(problem: Problem) -> Iterator[Problem]:
+    """Additive problems for greedy trees: with all limited sums beside the goal, then with each of them heavier.
+
+    The goal alone may say nothing about many rows, as a share of the rows of a rare class does about all others.
+    """
+    task = _surrogate(problem)
+    if task is None or task.excluded is not None or not task.sums:
+        return
+    first = _first_prices(task)
+    yield _at_prices(problem, task, first, 0)
+    if task.sums == 1 and not task.values[0].any():
+        return
+    for heavier in HEAVIER:
+        for number in range(min(task.sums, MOST_HEAVIER)):
+            prices = first.copy()
+            prices[number] *= heavier
+            yield _at_prices(problem, task, prices, 0)
+
+
+def _at_prices(problem: Problem, task: CoupledTask, prices: NDArray[np.float64], price: int) -> Problem:
+    """The additive problem with these prices of limited sums and of a leaf, rounded where its numbers are large."""
+    cost = task.values[0] * float(STEPS)
+    for each, weight in zip(task.values[1:], np.rint(prices * STEPS).tolist(), strict=True):
+        cost += each * weight
+    reach = float(np.abs(cost).max(axis=1).sum()) + price * problem.rows
+    factor = min(1.0, LARGEST / reach) if reach else 1.0
+    return _free(problem, _goal(np.rint(cost * factor).astype(np.int64), round(price * factor)))
 
 
 def _one(problem: Problem) -> Goal:

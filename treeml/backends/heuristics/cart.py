@@ -31,6 +31,7 @@ from treeml.backends.contract import (
 )
 from treeml.backends.heuristics.guides import guided_tree
 from treeml.backends.heuristics.impurity import CRITERIA, Rows, SplitCounts, evidence, side_sums, worth
+from treeml.backends.heuristics.limited_sum import cut_back, growing_for
 from treeml.backends.heuristics.pruning import leaf_labels, parts, pruned
 from treeml.backends.heuristics.validated_pruning import PruningValidation, validated
 from treeml.problem.answers import has_bits_in_time
@@ -96,11 +97,14 @@ class CartBackend(BackendBase):
 
         def grow(problem: Problem) -> Node:
             nonlocal nodes, notes
+            asked = growing_for(problem)
             growth = _Growth(
-                problem, option["criterion"], option["depth"], option["support"], lambda: limits.deadline.passed
+                asked, option["criterion"], option["depth"], option["support"], lambda: limits.deadline.passed
             )
             stops.append(growth.grow())
             tree, nodes = growth.tree(), nodes + len(growth.nodes)
+            if option["prune"] == "goal":
+                tree = cut_back(tree, problem)
             if option["prune"] != "validated":
                 return pruned(tree, problem, option["prune"], option["price"], option["confidence"])
             how = PruningValidation(option["folds"], option["standard_errors"], limits.seed)
@@ -125,9 +129,9 @@ class CartBackend(BackendBase):
 
 def greedy_tree(problem: Problem, criterion: str = "gini", max_depth: int | None = None, min_support: int = 1) -> Node:
     """A greedy tree within the problem's bounds on depth, leaves and support; it may break other bounds."""
-    growth = _Growth(problem, criterion, max_depth, min_support, lambda: False)
+    growth = _Growth(growing_for(problem), criterion, max_depth, min_support, lambda: False)
     growth.grow()
-    return pruned(growth.tree(), problem, "goal")
+    return pruned(cut_back(growth.tree(), problem), problem, "goal")
 
 
 def growing_trees(problem: Problem, is_over: Callable[[], bool]) -> Iterator[Node]:

@@ -17,7 +17,7 @@ from math import exp, expm1, lgamma, log, log1p
 import numpy as np
 from numpy.typing import NDArray
 
-from treeml.backends.heuristics.impurity import sums_to_keep_small
+from treeml.backends.heuristics.impurity import evidence, sums_to_keep_small
 from treeml.problem.evaluate import answers, meets
 from treeml.problem.fans import chained, children
 from treeml.problem.impurity_cost import ImpurityCost, bits_of_split, code_length
@@ -47,12 +47,18 @@ def keeping_bounds(tree: Node, smaller: Node, problem: Problem) -> Node:
 
 
 def leaf_labels(problem: Problem, leaves: Sequence[Rows]) -> list[int]:
-    """For each set of rows the best class by the first goal (or else the first bound) on predictions."""
+    """For each set of rows the best class by the first goal (or else the first bound) on predictions.
+
+    Without one, it is the class that most of them have, as far as other goals and bounds know their classes.
+    """
     if not problem.classes:
         return [-1] * len(leaves)
     found = _predicted(sums_to_keep_small(problem))
     if found is None:
-        return [0] * len(leaves)
+        known = evidence(problem)
+        if known is None or known.classes is None:
+            return [0] * len(leaves)
+        return [int(np.argmax(known.classes[rows].sum(axis=0))) for rows in leaves]
     factor, term = found
     sign = 1 if factor * term.scale >= 0 else -1
     return [int(np.argmin(sign * term.cost[rows].sum(axis=0))) for rows in leaves]

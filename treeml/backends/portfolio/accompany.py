@@ -64,7 +64,7 @@ def _with_first_tree(company: Companion, answer: Answer, plan: Plan) -> Answer:
 
     Pressing Ctrl-C again ends that moment.
     """
-    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED) or _is_unproved(plan, answer)
+    is_stopped = answer.stop in (Stop.TIME, Stop.INTERRUPTED) or (plan.is_relaxed and answer.stop is Stop.FINISHED)
     if is_stopped and (answer.tree is None or isinstance(answer.tree, Leaf) or company.had_no_time):
         with suppress(KeyboardInterrupt):
             company.first_tree()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from treeml.backends.anytime.grown import grown_trees
-from treeml.backends.anytime.multipliers import relabeled
+from treeml.backends.anytime.multipliers import guides, relabeled
 from treeml.backends.contract import Deadline
 from treeml.backends.equal_sides import with_questions_that_matter
 from treeml.backends.heuristics.guides import guided
@@ -15,6 +15,7 @@ from treeml.backends.heuristics.impurity import evidence
 from treeml.backends.heuristics.validated_pruning import smallest_cut
 from treeml.backends.native.coupled.relabeling import labeled
 from treeml.backends.portfolio.companion import Companion
+from treeml.backends.portfolio.relaxed import fitted
 from treeml.problem.evaluate import Routed, is_answer
 from treeml.problem.problem import Problem
 from treeml.problem.tree import Node
@@ -31,9 +32,8 @@ def offers_grown_trees(company: Companion, asked: Problem, offer: Callable[[Node
 
     `asked` may have fewer requirements than the whole problem: larger trees do not help with those that it lacks.
     """
-    guide = guided(asked)
-    for _ in range(ROUNDS):
-        before, idle = company.tree, 0
+    for guide in _guides(company, asked):
+        idle = 0
         for tree in grown_trees(guide, company.is_over):
             others = [with_questions_that_matter(other) for other in _labelings(asked, tree)]
             taken = [offer(other) for other in others]
@@ -43,9 +43,18 @@ def offers_grown_trees(company: Companion, asked: Problem, offer: Callable[[Node
                 idle += 1
             if idle == PATIENCE:
                 break
+
+
+def _guides(company: Companion, asked: Problem) -> Iterator[Problem]:
+    """What trees are grown for: the goal, guided by the best tree if it is a quotient, then limited sums beside it."""
+    guide = guided(asked)
+    for _ in range(ROUNDS):
+        before = company.tree
+        yield guide
         if guide is asked or company.tree is None or company.tree is before:
-            return
+            break
         guide = guided(asked, company.tree)
+    yield from guides(asked)
 
 
 def offers_few_leaves(company: Companion, asked: Problem) -> None:
@@ -53,19 +62,28 @@ def offers_few_leaves(company: Companion, asked: Problem) -> None:
 
     The goal of `asked` is what a requirement limits.
     """
+    for guide in list(guides(company.problem)) or [asked]:
+        _cut_back_to_few(company, guide)
+
+
+def _cut_back_to_few(company: Companion, guide: Problem) -> None:
     problem, further = company.problem, 0
 
-    def is_enough(tree: Node) -> bool:
-        return is_answer(problem, with_questions_that_matter(tree))
+    def enough(tree: Node) -> Node | None:
+        other = with_questions_that_matter(tree)
+        return other if is_answer(problem, other) else fitted(problem, other)
 
-    for tree in grown_trees(asked, company.is_over):
-        for other in _labelings(problem, tree) if not further else ():
-            company.offer(with_questions_that_matter(other))
-        if company.tree is not None:
-            smaller = smallest_cut(tree, asked, is_enough)
-            if smaller is not None:
-                company.offer(with_questions_that_matter(smaller))
-            further += 1
+    for tree in grown_trees(guide, company.is_over):
+        if not further:
+            for other in _labelings(problem, tree):
+                company.offer(with_questions_that_matter(other))
+            if enough(tree) is None:
+                continue
+        smaller = smallest_cut(tree, guide, lambda cut: enough(cut) is not None)
+        found = None if smaller is None else enough(smaller)
+        if found is not None:
+            company.offer(found)
+        further += 1
         if further == FURTHER:
             return
 
@@ -75,7 +93,7 @@ def _labelings(problem: Problem, tree: Node) -> Iterator[Node]:
 
     Where that cost is no sum, leaves predict a class if its share there is above a threshold.
     """
-    other = relabeled(problem, tree, Deadline.after(SECONDS))
+    other = relabeled(problem, tree, Deadline.after(SECONDS)) if problem.classes else None
     if other is not None:
         yield other
     yield tree

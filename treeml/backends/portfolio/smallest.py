@@ -1,4 +1,4 @@
-"""The goal depth or leaves, with limits on predictions -> smaller and smaller trees that keep the limits.
+"""The goal depth or leaves, with limits on sums over rows -> smaller and smaller trees that keep the limits.
 
 A limited sum takes the place of the goal, and a limit on depth or leaves that of what is minimized. Greedy trees of
 more and more levels or leaves are grown until one keeps every limit; then smaller ones are looked for. Where none is
@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from treeml.backends.anytime import local_kernel
+from treeml.backends.anytime.grown import grown_trees
 from treeml.backends.anytime.search import DEEPEST, first_tree
 from treeml.backends.contract import Deadline
-from treeml.backends.native.coupled.requirements import limits_predictions
+from treeml.backends.heuristics.limited_sum import cut_back, minimized_shape, with_limited_sum_as_goal
 from treeml.backends.portfolio.companion import Companion
 from treeml.backends.portfolio.growing import offers_few_leaves
 from treeml.backends.portfolio.simpler import is_searched, search_while
-from treeml.problem.evaluate import Routed
-from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.evaluate import Routed, is_answer
+from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import Depth, Leaves, Sum
 
 FIRST_SECONDS = 0.5  # for a smaller tree; longer each time there is none
@@ -28,8 +29,13 @@ FIRST_SHARE = 0.1  # of the leaves that a smaller tree does without; halved each
 
 def offers_smaller_trees(company: Companion) -> bool:
     """Offers smaller and smaller trees until the run is over; False if there is none, or the goal is another."""
-    counted, asked = _counted(company.problem), _stand_in(company.problem)
-    if counted is None or asked is None:
+    problem = company.problem
+    counted = minimized_shape(problem) if len(problem.goals) == 1 else None
+    asked = None if counted is None else with_limited_sum_as_goal(problem)
+    if counted is None:
+        return False
+    if asked is None:
+        _offer_cut_trees(company)
         return False
     search = _Smaller(company, counted, asked)
     if not search.takes(1):
@@ -39,21 +45,13 @@ def offers_smaller_trees(company: Companion) -> bool:
     return company.tree is not None
 
 
-def _counted(problem: Problem) -> Depth | Leaves | None:
-    """What the only goal minimizes; None if it is something else than depth or leaves alone."""
-    parts = problem.goals[0].sum.parts if len(problem.goals) == 1 else ()
-    if len(parts) != 1 or parts[0][0] <= 0 or not isinstance(parts[0][1], Depth | Leaves):
-        return None
-    return parts[0][1]
-
-
-def _stand_in(problem: Problem) -> Problem | None:
-    """The problem with a limited sum over the predictions as its goal; None if there is no such limit."""
-    limit = next((bound for bound in problem.bounds if limits_predictions(bound) and bound.sense != "="), None)
-    if limit is None:
-        return None
-    others = tuple(bound for bound in problem.bounds if bound is not limit)
-    return problem.asking((Goal(limit.sum if limit.sense == "<=" else limit.sum.negated()),), others)
+def _offer_cut_trees(company: Companion) -> None:
+    """Offers the first grown tree that meets requirements on single leaves, with leaves in the place of its parts."""
+    problem = company.problem
+    for tree in grown_trees(problem, company.is_over):
+        if is_answer(problem, tree):
+            company.offer(cut_back(tree, problem))
+            return
 
 
 @dataclass
