@@ -160,6 +160,17 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.native.easier import with_easier
+        from treeml.backends.native.easier_searches import search_of
+
+        search = search_of(problem, limits)
+        if search is None:
+            return self._solve(problem, limits, start, on_progress)
+        return with_easier(problem, limits, start, on_progress, self._solve, self.bounding, search)
+
+    def _solve(self, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+        """The problem's own search."""
+        # imported here: start-up time
         from treeml.backends.native.coupled.requirements import is_coupled, without_idle
         from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
