@@ -134,8 +134,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             bound=[BOUND],
         ),
         "chords": _resting(
-            "the cost of a mixture of classes is concave, so that the least of several chords is never above it, and no "
-            "tree costs less with chords than this",
+            "the cost of a mixture of classes is concave, so that the least of several chords is never above it, and "
+            "with chords no tree is below this",
             bound=[BOUND],
         ),
         "handed over": _resting(

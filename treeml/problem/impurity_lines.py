@@ -2,12 +2,12 @@
 
 What a mixture of two classes costs is concave in their shares, so that a chord is never above it between its ends, and
 a chord is a cost per row of either class. Whatever the shares of a leaf, one of the chords has its ends around them, so
-the least of all chords is a lower bound of the leaf. Chords are labels to a search: it chooses the cheapest one for each
-leaf, as it chooses a class.
+the least of all chords is a lower bound of the leaf. Chords are labels to a search: it chooses the cheapest one for
+each leaf, as it chooses a class.
 
 For more than two classes the labels are the classes, and their costs are the errors e among n rows: the Gini impurity
-times n is at least e, and the entropy in bits times n at least 2 e (Hellman and Raviv 1970). No code is shorter than the
-entropy (Krichevsky and Trofimov's chance of the classes is a mean over all frequencies, of which the best is the
+times n is at least e, and the entropy in bits times n at least 2 e (Hellman and Raviv 1970). No code is shorter than
+the entropy (Krichevsky and Trofimov's chance of the classes is a mean over all frequencies, of which the best is the
 entropy's), so that a code length has the same lower bounds.
 """
 

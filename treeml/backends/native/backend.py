@@ -207,7 +207,7 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         """The same, but a search that takes long spends its time on its bound rather than on better trees."""
-        options = RISING if prefer_numeric(problem)[0] else NO_OPTIONS
+        options = RISING if choose_kernel(problem, NO_OPTIONS)[0] == "numeric" else NO_OPTIONS
         return self.solve(problem, replace(limits, options=options), start, on_progress)
 
 

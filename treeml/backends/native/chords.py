@@ -38,7 +38,8 @@ def search(known: Known, deadline: Deadline) -> None:
     problem = known.problem
     found = _mixture(problem.goals[0].sum)
     assert found is not None
-    ends, start = WHOLE, known.tree
+    ends: Sequence[Fraction] = WHOLE
+    start = known.tree
     while (easier := with_chords(problem, ends)) is not None:
         answer = known.ask(easier, deadline, start)
         if answer.status is not Status.OPTIMAL or answer.tree is None or known.is_proved:
@@ -66,9 +67,9 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
     factor, impurity = found
     lines = lines_below(impurity, ends)
     others = tuple(part for part in total.parts if not isinstance(part[1], Custom | Leaves))
-    least_of_others = Sum(others, total.constant).lower_bound(problem)
+    least_of_others, least = Sum(others, total.constant).lower_bound(problem), total.lower_bound(problem)
     price = sum((each for each, term in total.parts if isinstance(term, Leaves)), Fraction(0))
-    if lines is None or not lines.unit or least_of_others is None or price < 0:
+    if lines is None or not lines.unit or least_of_others is None or least is None or price < 0:
         return None
     unit = factor * lines.unit
     parts = ((Fraction(1), Predicted(lines.cost)), (Fraction(floor(price / unit)), Leaves()))
@@ -84,7 +85,10 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
         heaviest = (errors[rows].sum(axis=0).argmin() for _, _, rows in Routed(problem, tree).leaves)
         return labeled(tree, iter(heaviest))
 
-    return EasierProblem(asked, "chords", lambda bound: least_of_others + unit * bound - rounding, labels_of)
+    def bounded(bound: Fraction) -> Fraction:
+        return max(least, least_of_others + unit * bound - rounding)
+
+    return EasierProblem(asked, "chords", bounded, labels_of)
 
 
 def replace_classes(problem: Problem, classes: int) -> Problem:

@@ -131,7 +131,7 @@ def with_easier(
     bounding: Solve,
     search: Search,
 ) -> Answer:
-    left = limits.deadline.left()
+    began, left = monotonic(), limits.deadline.left()
     if left < LITTLE:
         return own(problem, limits, start, on_progress)
     moment = Deadline.after(min(FIRST, SHARE_OF_FIRST * left))
@@ -148,9 +148,12 @@ def with_easier(
     found = known.answer(Stop.INTERRUPTED if known.is_interrupted else Stop.GAP)
     if known.is_interrupted or found.status is Status.OPTIMAL or _is_close(found, limits.gap):
         return replace(found, trace=first.trace, statistics=first.statistics)
-    listener = Listener(len(problem.goals), found, on_progress)
+    listener, waited = Listener(len(problem.goals), found, on_progress), monotonic() - began
     answer = listener.combined(own(problem, limits, known.tree, listener.hear), "native")
-    return replace(answer, trace=(*first.trace, *answer.trace))
+    if answer.status is Status.UNKNOWN:
+        answer = replace(found, stop=answer.stop, statistics=answer.statistics)  # the search did not even begin
+    later = (replace(moment, seconds=moment.seconds + waited) for moment in answer.trace)
+    return replace(answer, trace=(*first.trace, *later))
 
 
 def _is_close(found: Answer, gap: Fraction) -> bool:
