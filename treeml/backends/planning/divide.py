@@ -11,8 +11,8 @@ quotients of all trees, because the least and the greatest denominator are known
 
 Near the best quotient the terms nearly cancel, so a search that is stopped early has no useful bound there. Where time
 is limited, a part of it is kept for a solve at the least quotient that single rows allow: for f1 that is 1, and the sum
-is the number of errors, of which early bounds are much better. It begins sooner if the first searches show nothing about
-quotients for a while. Rows alone draw a first line, at 0: the least numerator.
+is the number of errors, of which early bounds are much better. It begins sooner if the first searches show nothing
+about quotients for a while. Rows alone draw a first line, at 0: the least numerator.
 """
 
 from __future__ import annotations
