@@ -37,7 +37,11 @@ from treeml.problem.tree import Leaf, Node
 ZERO = Fraction(0)
 BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
 KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end;
-HOPE = 0.35  # of the time, after which searches near the best quotient end if no line has raised the bound;
+HOPE, LITTLE = (
+    0.35,
+    0.25,
+)  # of the time, after which searches near the best quotient end if the bound has come less than
+# this share of the way to it;
 KEPT_BESIDE_LIMITS = 0.5  # the same if predictions are limited: then bounds near the best quotient take even longer
 
 
@@ -180,7 +184,11 @@ class _Quotients:
         asked = self.problem.asking((Goal(total),), self.problem.bounds)
         # The gap is that of the quotient, and a line at the least quotient is for the bound alone.
         limits = replace(
-            self.limits, gap=ZERO, deadline=self.deadline, for_bound=self.limits.for_bound or at == self.quotient.least
+            self.limits,
+            gap=ZERO,
+            deadline=self.deadline,
+            for_bound=self.limits.for_bound or at == self.quotient.least,
+            is_over=self.limits.is_over if self.hope.at == inf else self.is_over,
         )
 
         def listen(moment: Progress) -> bool | None:
@@ -202,10 +210,23 @@ class _Quotients:
             self.draw(at, moment.bound, supporting(moment.evidence, BOUND))
         if self.on_progress is not None and self.on_progress(self.moment()) is False:
             return False
-        if self.hope.passed and self.low <= self.low_of_rows and self.quotient.least not in self.searched_at:
+        return False if self.has_small_gap() or self.loses_hope() else None
+
+    def is_over(self) -> bool:
+        """Asked by a search now and then: one that has nothing new to report is not heard."""
+        return (self.limits.is_over is not None and self.limits.is_over()) or self.loses_hope()
+
+    def loses_hope(self) -> bool:
+        """Is it time for the line at the least quotient, because the searches near the best one show too little?"""
+        if self.hope.passed and self.quotient.least not in self.searched_at and self.has_come_little():
             self.is_hopeless = True
-            return False
-        return False if self.has_small_gap() else None
+        return self.is_hopeless and self.hope.at < inf
+
+    def has_come_little(self) -> bool:
+        """Has the bound hardly come nearer to the best quotient than it was by rows alone?"""
+        if self.best is None:
+            return self.low <= self.low_of_rows
+        return self.low - self.low_of_rows <= LITTLE * (self.best - self.low_of_rows)
 
     def moment(self) -> Progress:
         objective = None if self.best is None else (self.quotient.value(self.best),)
