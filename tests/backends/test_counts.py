@@ -11,12 +11,17 @@ import pytest
 
 import treeml as tml
 from treeml.backends import registry
+from treeml.backends.claims import Evidence
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Status, Stop
+from treeml.backends.oracle.backend import OracleBackend
+from treeml.backends.planning.count import count, counts
 from treeml.backends.planning.plan import Plan, plan
 from treeml.lang.diagnostic import DataError
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Contingency, Leaves, Predicted
+from treeml.problem.terms import Contingency, Depth, Leaves, Predicted
+from treeml.problem.tree import Node
 from treeml.testing.fuzz import disagreement
-from treeml.testing.problems import Sizes, random_problem, single
+from treeml.testing.problems import Sizes, binary, bound, random_problem, single
 
 PLAIN = ("Predicted", "Leaves", "Support")
 
@@ -64,6 +69,57 @@ def test_random_problems_agree_with_the_oracle(name: str, seeds: int) -> None:
         taken += 1
         assert disagreement(problem, backend) is None, seed
     assert taken > seeds // 4
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_stopped_search_bounds_the_measure(seed: int) -> None:
+    """Its bound is a line that no tree is beyond; the first search is repeated for the sake of its bound."""
+    problem = with_contingency(seed, ("Support",))
+    if problem is None or len(problem.goals) != 1 or counts(problem.goals[0]) is None:
+        return
+    truth = OracleBackend().solve(problem)
+    for_bound: list[bool] = []
+
+    def stopped(asked: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+        for_bound.append(limits.for_bound)
+        answer = OracleBackend().solve(asked)
+        if answer.objective is None:
+            return answer
+        below = answer.objective[0] - seed % 4
+        proof = (Evidence("search bound"),)
+        return replace(answer, status=Status.FEASIBLE, stop=Stop.TIME, bound=below, evidence=proof, trace=())
+
+    found = count(stopped)(problem, Limits(Deadline.after(3600)), None, None)
+    if truth.objective is None:
+        assert found.tree is None
+        return
+    assert found.bound is not None
+    assert found.objective is not None
+    assert found.bound <= truth.objective[0] <= found.objective[0]
+    assert for_bound in ([], [False, True])  # no search is needed if a leaf is the best of all predictions
+    if seed % 4 == 0 and found.status is Status.FEASIBLE:
+        rows_alone = count(lambda *_: Answer(Status.UNKNOWN, Stop.TIME))(problem, Limits(), None, None)
+        assert rows_alone.bound is None or found.bound >= rows_alone.bound
+
+
+def test_the_better_bound_of_two_tries_is_kept() -> None:
+    """The second search may have less to say than the first one."""
+    of_it, named = np.array([[own] for own in (0, 1, 1, 1, 0, 0)]), np.array([[0, 1]])
+    sides = (single(Predicted(of_it * named)), single(Predicted((1 - of_it) * named)))
+    goals = (Goal(single(Contingency("gmean", *sides, Fraction(3), Fraction(3)), -1)),)
+    problem = binary(["00", "01", "11", "10", "11", "00"], 2, goals, (bound(Depth(), "<=", 2),))
+    tries: list[Fraction | None] = []
+
+    def stopped(asked: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+        answer = OracleBackend().solve(asked)
+        assert answer.objective is not None
+        tries.append(None if tries else answer.objective[0])
+        proof = () if len(tries) > 1 else (Evidence("search bound"),)
+        return replace(answer, status=Status.FEASIBLE, stop=Stop.TIME, bound=tries[-1], evidence=proof, trace=())
+
+    found = count(stopped)(problem, Limits(Deadline.after(3600)), None, None)
+    assert len(tries) == 2
+    assert found.evidence[0].rule == "count by count"
 
 
 def table(rows: int, seed: int) -> dict[str, list[str]]:

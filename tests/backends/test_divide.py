@@ -11,8 +11,19 @@ import pytest
 
 from treeml.backends import registry
 from treeml.backends.claims import Evidence
-from treeml.backends.contract import NO_LIMITS, Answer, BackendBase, Capabilities, Deadline, Limits, Status, Stop
+from treeml.backends.contract import (
+    NO_LIMITS,
+    Answer,
+    BackendBase,
+    Capabilities,
+    Deadline,
+    Limits,
+    Progress,
+    Status,
+    Stop,
+)
 from treeml.backends.oracle.backend import OracleBackend
+from treeml.backends.planning import divide
 from treeml.backends.planning.divide import _Quotients
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -301,6 +312,56 @@ def test_a_stopped_search_has_a_bound_from_the_least_quotient(seed: int) -> None
     answer = run(planned, Limits(Deadline.after(60)))
     assert answer.bound is not None
     assert quotient.value(quotient.least) <= answer.bound <= truth.objective[0]
+
+
+class Patient(StoppedNear):
+    """The same, and near the best quotient it goes on without a bound until a report of the time is answered no."""
+
+    name = "patient"
+
+    def __init__(self, quotient: Quotient, slack: int) -> None:
+        super().__init__(quotient, slack)
+        self.for_bound: list[bool] = []
+
+    def solve(self, problem, limits=NO_LIMITS, start=None, on_progress=None):  # type: ignore[no-untyped-def]
+        self.for_bound.append(limits.for_bound)
+        answer = super().solve(problem, limits, start, on_progress)
+        if answer.bound is not None or answer.status is not Status.FEASIBLE or on_progress is None:
+            return answer
+        while on_progress(Progress(0.0)) is not False:
+            pass
+        return replace(answer, stop=Stop.INTERRUPTED)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_searches_that_say_nothing_end_sooner(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """The time limit is far away: the end of hope alone ends the search near the best quotient."""
+    monkeypatch.setattr(divide, "HOPE", 0.0)
+    problem = with_quotient(seed, ("Support", "Predicted"))
+    quotient = None if problem is None or len(problem.goals) != 1 else quotient_of(problem.goals[0])
+    if problem is None or quotient is None:
+        return
+    truth = OracleBackend().solve(problem)
+    if truth.status is not Status.OPTIMAL or truth.objective is None:
+        return
+    backend, limits = Patient(quotient, seed % 3), Limits(Deadline.after(3600))
+    if not _Quotients(backend.solve, problem, quotient, limits, None).hope.passed:
+        return  # a leaf may be the best tree of all
+    found = divide.divide(backend.solve)(problem, limits, None, None)
+    assert found.bound is not None
+    assert found.bound <= truth.objective[0]
+    assert found.status is Status.OPTIMAL or backend.for_bound[-1] or quotient.may_be_empty
+
+
+def test_somebody_who_stops_a_search_is_not_taken_for_lost_hope(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divide, "HOPE", 0.0)
+    problem = binary(ROWS, 2, minimize(precision()), (bound(Depth(), "<=", 1),))
+    quotient = quotient_of(problem.goals[0])
+    assert quotient is not None
+    backend = Patient(quotient, 0)
+    found = divide.divide(backend.solve)(problem, Limits(Deadline.after(3600)), None, lambda moment: False)
+    assert found.stop is Stop.INTERRUPTED
+    assert backend.for_bound == [False]
 
 
 def test_stopped_f1_is_bounded_by_the_errors() -> None:

@@ -133,6 +133,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             "is below this",
             bound=[BOUND],
         ),
+        "chords": _resting(
+            "the cost of a mixture of classes is concave, so that the least of several chords is never above it, and "
+            "with chords no tree is below this",
+            bound=[BOUND],
+        ),
         "handed over": _resting(
             "another back-end went on from the tree and the bound, and proved it",
             bound=[BOUND], optimal=[OPTIMAL], infeasible=[INFEASIBLE],

@@ -18,11 +18,11 @@ from treeml.lang.diagnostic import BackendError, Diagnostic
 
 def continued(plan: Plan, limits: Limits, known: Answer, on_progress: OnProgress | None = None) -> Answer:
     """The answer of the plan, improved by the bound of `known`; its tree is the start."""
-    listener = _Listener(len(plan.problem.goals), known, on_progress)
+    listener = Listener(len(plan.problem.goals), known, on_progress)
     return listener.combined(run(plan, limits, known.tree, listener.hear), plan.backend.name)
 
 
-class _Listener:
+class Listener:
     """Adds the bound that is known to what the back-end reports."""
 
     def __init__(self, goals: int, known: Answer, on_progress: OnProgress | None) -> None:

@@ -56,6 +56,7 @@ class Limits:
     is_over: Callable[[], bool] | None = None  # asked now and then by back-ends that can: should the search end?
     share: Callable[[Node], None] | None = None  # some back-ends call it with each better tree they find
     news: Callable[[], Node | None] | None = None  # the best tree of a search beside, asked now and then likewise
+    for_bound: bool = False  # is a better bound worth more than a better tree? Some back-ends then search differently
 
 
 NO_LIMITS = Limits()

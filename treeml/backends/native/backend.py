@@ -160,6 +160,19 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         # imported here: start-up time
+        from treeml.backends.native.easier import with_easier
+        from treeml.backends.native.easier_searches import search_of
+
+        if limits.for_bound and not limits.options and choose_kernel(problem, NO_OPTIONS)[0] == "numeric":
+            limits = replace(limits, options=RISING)
+        search = search_of(problem, limits)
+        if search is None:
+            return self._solve(problem, limits, start, on_progress)
+        return with_easier(problem, limits, start, on_progress, self._solve, self.bounding, search)
+
+    def _solve(self, problem: Problem, limits: Limits, start: Node | None, on_progress: OnProgress | None) -> Answer:
+        """The problem's own search."""
+        # imported here: start-up time
         from treeml.backends.native.coupled.requirements import is_coupled, without_idle
         from treeml.backends.native.coupled.solve import solve_coupled
         from treeml.backends.native.run import NativeRun
@@ -196,8 +209,7 @@ class NativeBackend(BackendBase):
         on_progress: OnProgress | None = None,
     ) -> Answer:
         """The same, but a search that takes long spends its time on its bound rather than on better trees."""
-        options = RISING if prefer_numeric(problem)[0] else NO_OPTIONS
-        return self.solve(problem, replace(limits, options=options), start, on_progress)
+        return self.solve(problem, replace(limits, options=NO_OPTIONS, for_bound=True), start, on_progress)
 
 
 def _kernel_refusals(problem: Problem, options: Mapping[str, Any]) -> Iterator[Refusal]:

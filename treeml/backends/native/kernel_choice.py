@@ -21,6 +21,7 @@ FEW_CELLS = 2048  # rows times columns: up to this many, sorting columns measure
 SHALLOW = 3  # for trees of at most this depth,
 TINY_CUTS = 12  # and columns with more cuts than this
 MOST_PAIRED = 8192  # tests of the binary kernel with pair counts, as in treeml/native/pair/run.c
+LEAST_DIVIDED, DIVIDED_CUTS = 4, 12  # leaves and cuts per column: from these on, few leaves are bounded sooner by it
 UNPAIRED_CUTS = 2  # per column: from this many, the numeric kernel measured faster than the binary one without them
 
 _BOUNDS = frozenset({"Depth", "Leaves", "Support", "Used", "Predicted"})
@@ -188,10 +189,22 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
     numeric, reason = prefer_numeric_for(tests, columns, problem.rows, problem.max_depth)
     if not numeric and tests >= UNPAIRED_CUTS * columns and lacks_pair_counts(problem):
         numeric, reason = True, "the numeric kernel runs: the binary one could not count pairs of tests for this goal"
+    if not numeric and tests > DIVIDED_CUTS * columns and has_few_leaves(problem):
+        numeric, reason = True, "the numeric kernel runs: it divides few leaves between the sides of every split"
     obstacle = can_take(problem) if numeric else None
     if obstacle is not None:
         return False, f"the binary kernel runs: the numeric one cannot, since {obstacle}"
     return numeric, reason
+
+
+def has_few_leaves(problem: Problem) -> bool:
+    """Does a low limit on leaves matter, which the numeric kernel bounds by itself?"""
+    from treeml.backends.native.priced_leaves import FEW_LEAVES  # imported here: start-up time
+
+    leaves, depth = problem.bound_on("Leaves", "<="), problem.max_depth
+    if leaves is None or not LEAST_DIVIDED <= leaves < FEW_LEAVES + 1:
+        return False
+    return depth is None or leaves < 2 ** max(0, min(depth, FEW_LEAVES))
 
 
 def lacks_pair_counts(problem: Problem) -> bool:

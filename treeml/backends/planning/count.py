@@ -3,7 +3,8 @@
 Both rise with the true positives and fall with the false positives. For an interval of numbers of false positives, the
 back-end finds the tree that is best along a line: no tree with a number in the interval has more true positives than
 the line allows, which bounds the measure. The tree itself is the best one with its number of false positives, so the
-interval is divided there, and each part is searched further only if its bound is above the best value so far. To
+interval is divided there, and each part is searched further only if its bound is above the best value so far. The bound
+of a search that is stopped is a line as well; if the first one takes long, it is repeated for the sake of its bound. To
 minimize a measure is to maximize minus the measure over the counts of the opposite predictions.
 """
 
@@ -13,15 +14,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from heapq import heappop, heappush
 from itertools import count as numbers
-from math import floor
+from math import floor, inf
 from time import monotonic
 
 from treeml.backends.claims import BOUND, INFEASIBLE, OPTIMAL, Contradiction, Evidence, Proof, combined, supporting
-from treeml.backends.contract import Answer, Limits, OnProgress, Progress, Solve, Status, Stop
+from treeml.backends.contract import Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.problem.counts import CountLine, PositiveCounts, counts_of
 from treeml.problem.evaluate import Routed, evaluate_sum, is_answer
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.tree import Leaf, Node
+
+FIRST = 0.4  # of the time, for the first search; if it does not end, the rest is for its bound
 
 
 def counts(goal: Goal) -> PositiveCounts | None:
@@ -63,6 +66,9 @@ class _Intervals:
         self.table = table
         self.limits = limits
         self.on_progress = on_progress
+        left = limits.deadline.left()
+        self.first_until = limits.deadline if left == inf else Deadline.after(FIRST * left)
+        self.is_first_try = left < inf  # are searches for better trees, too?
         self.factor = -abs(problem.goals[0].sum.parts[0][0])
         self.open: list[tuple[Fraction, int, _Interval]] = []  # minus the bound, a number that breaks ties
         self.ticket = numbers()
@@ -82,7 +88,7 @@ class _Intervals:
             ended = self.step(self.open[0][2])
             if ended is not None and ended.status is Status.INFEASIBLE:
                 return replace(ended, statistics=self.statistics, bound=None)
-            if ended is not None:
+            if ended is not None and self.open:
                 return self.unproved(ended)
             while self.open and self.best is not None and -self.open[0][0] <= self.best:
                 heappop(self.open)
@@ -101,6 +107,11 @@ class _Intervals:
             return Answer(Status.FEASIBLE, Stop.TIME)
         right, wrong = self.table.slope(interval.low, interval.high, interval.lines)
         answer = self.ask(interval, right, wrong)
+        if answer.stop is Stop.TIME and self.is_first_try and not self.limits.deadline.passed:
+            self.is_first_try = False
+            if answer.tree is not None:
+                self.improve(answer.tree)
+            answer = _with_better_bound(self.ask(interval, right, wrong), answer)
         if answer.status is Status.INFEASIBLE:
             if self.tree is None:
                 return answer  # the first interval is that of all trees
@@ -110,6 +121,7 @@ class _Intervals:
         if answer.tree is not None:
             self.improve(answer.tree)
         if answer.status is not Status.OPTIMAL or answer.tree is None or answer.objective is None or answer.tolerance:
+            self.narrow(interval, right, wrong, answer)
             return answer if answer.status is not Status.OPTIMAL else replace(answer, stop=Stop.FINISHED)
         heappop(self.open)
         self.proofs += supporting(answer.evidence, BOUND) or supporting(answer.evidence, OPTIMAL)
@@ -124,10 +136,22 @@ class _Intervals:
             return Answer(Status.FEASIBLE, Stop.INTERRUPTED)
         return Answer(Status.FEASIBLE, Stop.GAP) if self.has_small_gap() else None
 
+    def narrow(self, interval: _Interval, right: int, wrong: int, answer: Answer) -> None:
+        """What the bound of a search without a proof says about its interval: no tree of it is beyond this line."""
+        proof = supporting(answer.evidence, BOUND)
+        if answer.bound is None or not proof:
+            return
+        heappop(self.open)
+        self.proofs += proof
+        line = CountLine(right, wrong, floor(answer.tolerance - answer.bound))
+        self.add(replace(interval, lines=(*interval.lines, line)))
+
     def ask(self, interval: _Interval, right: int, wrong: int) -> Answer:
         within = self.table.wrong_between(interval.low, interval.high)
         asked = self.problem.asking((Goal(self.table.line(right, wrong)),), self.problem.bounds + within)
-        limits = replace(self.limits, gap=Fraction(0))  # the gap is that of the measure
+        until = self.first_until if self.is_first_try else self.limits.deadline
+        # The gap is that of the measure.
+        limits = replace(self.limits, gap=Fraction(0), deadline=until, for_bound=not self.is_first_try)
         start = self.tree if self.tree is not None and is_answer(asked, self.tree) else None
         answer = self.inner(asked, limits, start, self.hear if self.on_progress is not None else None)
         for name, number in answer.statistics.items():
@@ -201,3 +225,12 @@ class _Intervals:
             notes=self.notes,
             evidence=self.evidence(),
         )
+
+
+def _with_better_bound(answer: Answer, other: Answer) -> Answer:
+    """The answer to a question that was asked twice, with the better bound if it proves nothing."""
+    if answer.status in (Status.OPTIMAL, Status.INFEASIBLE) or other.bound is None:
+        return answer
+    if answer.bound is not None and answer.bound - answer.tolerance >= other.bound - other.tolerance:
+        return answer
+    return replace(answer, bound=other.bound, tolerance=other.tolerance, evidence=other.evidence)

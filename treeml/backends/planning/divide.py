@@ -11,7 +11,8 @@ quotients of all trees, because the least and the greatest denominator are known
 
 Near the best quotient the terms nearly cancel, so a search that is stopped early has no useful bound there. Where time
 is limited, a part of it is kept for a solve at the least quotient that single rows allow: for f1 that is 1, and the sum
-is the number of errors, of which early bounds are much better. Rows alone draw a first line, at 0: the least numerator.
+is the number of errors, of which early bounds are much better. It begins sooner if the first searches show nothing
+about quotients for a while. Rows alone draw a first line, at 0: the least numerator.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ from treeml.problem.tree import Leaf, Node
 ZERO = Fraction(0)
 BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
 KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end;
+HOPE, LITTLE = (
+    0.35,
+    0.25,
+)  # of the time, after which searches near the best quotient end if the bound has come less than
+# this share of the way to it;
 KEPT_BESIDE_LIMITS = 0.5  # the same if predictions are limited: then bounds near the best quotient take even longer
 
 
@@ -78,6 +84,9 @@ class _Quotients:
         self.notes: tuple[str, ...] = ()
         self.within_gap = False
         self.deadline = self.first_deadline()  # of searches near the best quotient
+        self.hope = Deadline() if self.deadline is limits.deadline else Deadline.after(HOPE * limits.deadline.left())
+        self.is_hopeless = False  # was such a search ended because it said nothing about quotients?
+        self.low = self.low_of_rows = max(self.low, self.least_by_lines())
 
     def first_deadline(self) -> Deadline:
         """Some time is kept for a bound, unless one leaf has the least numerator - least * denominator of all trees."""
@@ -99,12 +108,12 @@ class _Quotients:
                 self.improve(tree)
         ended = self.searched(self.settle_empty())
         if (
-            ended.stop is not Stop.TIME
+            (ended.stop is not Stop.TIME and not self.is_hopeless)
             or self.deadline is self.limits.deadline
             or self.quotient.least in self.searched_at
         ):
             return ended
-        self.deadline = self.limits.deadline
+        self.deadline, self.hope = self.limits.deadline, Deadline()
         return self.searched(self.settle_empty() or self.step_at(self.quotient.least))
 
     def searched(self, ended: Answer | None) -> Answer:
@@ -173,12 +182,19 @@ class _Quotients:
     def ask(self, total: Sum, at: Fraction | None) -> Answer:
         """The answer of the back-end that minimizes a sum; `at` is the number that the sum compares quotients with."""
         asked = self.problem.asking((Goal(total),), self.problem.bounds)
-        limits = replace(self.limits, gap=ZERO, deadline=self.deadline)  # the gap is that of the quotient
+        # The gap is that of the quotient, and a line at the least quotient is for the bound alone.
+        limits = replace(
+            self.limits,
+            gap=ZERO,
+            deadline=self.deadline,
+            for_bound=self.limits.for_bound or at == self.quotient.least,
+            is_over=self.limits.is_over if self.hope.at == inf else self.is_over,
+        )
 
         def listen(moment: Progress) -> bool | None:
             return self.hear(moment, at)
 
-        listens = self.on_progress is not None or bool(self.limits.gap)
+        listens = self.on_progress is not None or bool(self.limits.gap) or self.hope.at < inf
         answer = self.inner(asked, limits, self.tree, listen if listens else None)
         for name, number in answer.statistics.items():
             self.statistics[name] = self.statistics.get(name, 0) + number
@@ -194,7 +210,23 @@ class _Quotients:
             self.draw(at, moment.bound, supporting(moment.evidence, BOUND))
         if self.on_progress is not None and self.on_progress(self.moment()) is False:
             return False
-        return False if self.has_small_gap() else None
+        return False if self.has_small_gap() or self.loses_hope() else None
+
+    def is_over(self) -> bool:
+        """Asked by a search now and then: one that has nothing new to report is not heard."""
+        return (self.limits.is_over is not None and self.limits.is_over()) or self.loses_hope()
+
+    def loses_hope(self) -> bool:
+        """Is it time for the line at the least quotient, because the searches near the best one show too little?"""
+        if self.hope.passed and self.quotient.least not in self.searched_at and self.has_come_little():
+            self.is_hopeless = True
+        return self.is_hopeless and self.hope.at < inf
+
+    def has_come_little(self) -> bool:
+        """Has the bound hardly come nearer to the best quotient than it was by rows alone?"""
+        if self.best is None:
+            return self.low <= self.low_of_rows
+        return self.low - self.low_of_rows <= LITTLE * (self.best - self.low_of_rows)
 
     def moment(self) -> Progress:
         objective = None if self.best is None else (self.quotient.value(self.best),)
@@ -218,11 +250,12 @@ class _Quotients:
         if not evidence or (at in self.lines and self.lines[at] > line):
             return
         self.lines[at] = line
-        low = self.least_between(self.smallest, self.largest)
-        if self.may_be_empty:
-            low = min(low, ZERO)
         self.proofs += evidence
-        self.low = max(low, self.low)
+        self.low = max(self.least_by_lines(), self.low)
+
+    def least_by_lines(self) -> Fraction:
+        low = self.least_between(self.smallest, self.largest)
+        return min(low, ZERO) if self.may_be_empty else low
 
     def least_between(self, low: int, high: int) -> Fraction:
         """No quotient with a denominator between these is smaller, by all lines together.

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from treeml.backends.claims import BOUND, Evidence, Proof, combined, supporting
 from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, OnProgress, Progress, Status, Stop
-from treeml.backends.native.coupled.priced import PricedBounds
-from treeml.backends.native.coupled.requirements import couples
+from treeml.backends.native.coupled.requirements import uncoupled
 from treeml.backends.native.coupled.task import cost_of
 from treeml.backends.native.flat_tree import STOP, tree_of
-from treeml.backends.native.kernel_choice import has_ruled_leaves
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.terms import Predicted
@@ -37,10 +35,8 @@ SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
 SHARE_OF_PRICES = 0.4  # of the time that is left, for searches with prices on the requirements
 # The same if few leaves are allowed: with a price per leaf, too, the bound rises much further in the time.
-SHARE_WITH_FEW_LEAVES, SHARE_OF_PRICES_OF_LEAVES = 0.05, 0.7
-SHALLOW = 2  # levels of the trees that show good prices
+SHARE_WITH_FEW_LEAVES, SHARE_OF_PRICES_SHALLOW = 2  # levels of the trees that show good prices
 FIRST = 2.0  # seconds for a first tree, at most
-OF_LEAVES = frozenset({"Purity", "LeafErrors"})  # terms that keep every leaf from mixing classes
 LARGEST = ("peak_memory", "longest_list", "tests", "rows")  # statistics of several searches that do not add up,
 OF_ONE = ("objective", "objective_bound")  # and those that have no meaning for all of them
 
@@ -63,7 +59,7 @@ def by_depths(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Couple
 
 def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: CoupledTask, deepest: int) -> Found | None:
     """A short search without a limit on depth, which finds good trees soon; only the search over columns has one."""
-    if run.kernel != "coupled numeric":
+    if not run.on_columns:
         return None
     return run.search(solver, task, deepest, run.start, seconds=min(FIRST, SHARE * run.limits.deadline.left()))
 
@@ -76,9 +72,7 @@ def _without_requirements(run: CoupledRun) -> Answer:
     if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return run.relaxed
     problem, limits = run.problem, run.limits
-    free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
-    if has_ruled_leaves(free):
-        free = free.asking(free.goals, tuple(bound for bound in free.bounds if not bound.sum.kinds() & OF_LEAVES))
+    free = problem.asking(problem.goals, uncoupled(problem, on_columns=run.on_columns))
     seconds = min(AT_MOST, (SHARE if run.few_leaves is None else SHARE_WITH_FEW_LEAVES) * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
     shorter = replace(limits, deadline=Deadline.after(seconds), options=NO_OPTIONS, gap=Fraction(0))
@@ -103,9 +97,7 @@ def _raise_by_prices(depths: _Depths, first: Found | None) -> None:
     run, task = depths.run, depths.task
     if first is None or run.one_goal is None or len(run.problem.goals) != 1:
         return
-    prices = PricedBounds(
-        run.problem, task, run.limits, run.one_goal, run.on_progress, run.bounding, leaves=run.few_leaves
-    )
+    prices = run.prices_of(task, run.bounding)
     if len(first.test):
         prices.tree = tree_of(first, run.problem)
         prices.cost = cost_of(run.problem, task, prices.tree)

@@ -20,7 +20,7 @@ import numpy as np
 
 from treeml.backends.contract import NO_OPTIONS, Answer, Deadline, Limits, OnProgress, Progress, Solve, Status, Stop
 from treeml.backends.native.coupled.relabeling import Relabeling, labeled
-from treeml.backends.native.coupled.requirements import couples
+from treeml.backends.native.coupled.requirements import uncoupled
 from treeml.backends.native.coupled.task import CoupledTask, cost_of
 from treeml.problem.evaluate import Routed, is_answer
 from treeml.problem.magnitudes import added, row_reach
@@ -55,6 +55,7 @@ class PricedBounds:
     on_progress: OnProgress | None = None
     bounding: Solve | None = None  # if bounds take long: the same, with its time for the bound rather than for trees
     depth: int | None = None  # of trees that are tried, if they are to be less deep; then there is no bound
+    on_columns: bool = False  # does the search of the whole problem work on columns as they are?
     leaves: int | None = None  # the limit on them, if the kernel divides so few between the sides of splits
     bound: int | None = None
     tree: Node | None = None
@@ -136,7 +137,12 @@ class PricedBounds:
         return total
 
     def in_whole_numbers(self, prices: NDArray[np.float64]) -> tuple[int, list[int]]:
-        """The weight of the cost, and prices in units of it, for a whole sum per extent; 0 if they are too large."""
+        """The weight of the cost, and prices in units of it, for a whole sum per extent; 0 if they are too large.
+
+        Without prices the cost is what it is, and searches are faster on small numbers.
+        """
+        if not prices.any():
+            return 1, [0] * len(prices)
         reach = self.extent
         scale = 1 if 4 * reach * (1 + float(np.abs(prices).sum())) < LARGEST else 0
         steps = FINE if self.leaves is None or self.depth is not None else COARSE
@@ -182,7 +188,7 @@ class PricedBounds:
         """The answer to the problem without coupled requirements, at this cost, and this price of a leaf."""
         parts = ((Fraction(1), Predicted(cost)), (Fraction(price), Leaves()))
         goal = Goal(Sum(parts if price else parts[:1]))
-        free = tuple(bound for bound in self.problem.bounds if not couples(bound))
+        free = uncoupled(self.problem, on_columns=self.on_columns)
         asked = self.problem.asking((goal,), free if self.depth is None else (*free, _depth_limit(self.depth)))
         limits = replace(self.limits, deadline=deadline, options=NO_OPTIONS, gap=Fraction(0))
         start = None

@@ -6,8 +6,9 @@ import numpy as np
 
 from treeml.backends.native.coupled.conditions import limits_fees
 from treeml.backends.native.goals import at_most, kind, scaled_cost
+from treeml.backends.native.leaf_sizes import leaf_sizes
 from treeml.problem.problem import Bound, Problem, once
-from treeml.problem.terms import Predicted
+from treeml.problem.terms import LeafErrors, Predicted, Purity
 
 
 def limits_predictions(bound: Bound) -> bool:
@@ -18,6 +19,23 @@ def limits_predictions(bound: Bound) -> bool:
 def couples(bound: Bound) -> bool:
     """Does the bound limit a sum over all rows, to which every leaf or split adds something?"""
     return limits_predictions(bound) or limits_fees(bound)
+
+
+def uncoupled(problem: Problem, *, on_columns: bool) -> tuple[Bound, ...]:
+    """The bounds that a search without coupled requirements keeps.
+
+    On columns it knows no rules for single leaves but their least size: with others it would be the coupled search
+    again, and without them its bounds hold as well.
+    """
+    free = (bound for bound in problem.bounds if not couples(bound))
+    return tuple(bound for bound in free if not on_columns or is_known_on_columns(problem, bound))
+
+
+def is_known_on_columns(problem: Problem, bound: Bound) -> bool:
+    """Does the numeric kernel know a requirement that does not couple the leaves?"""
+    if kind(bound) is LeafErrors:
+        return leaf_sizes(problem) is not None
+    return kind(bound) is not Purity
 
 
 @once

@@ -36,6 +36,7 @@ DEEP = 3  # from this depth on, prices on requirements and smaller depths may co
 SHORT, SHORT_SHARE = 0.3, 0.25  # if a search has not ended after this many seconds, or this share of the time
 SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a search has a bound late
 PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
+SECONDS_PER_CELL = 2e-5  # of the columns; the same for large tables, whose single searches take longer
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
 MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
@@ -97,7 +98,7 @@ class CoupledRun(NativeRun):
     @property
     def is_too_late(self) -> bool:
         """Would the time be over before the tests are made and compared? Nothing looks at the clock meanwhile."""
-        entries = 0 if self.kernel == "coupled numeric" else len(self.problem.tests) * self.problem.rows
+        entries = 0 if self.on_columns else len(self.problem.tests) * self.problem.rows
         return entries > MANY_ENTRIES and self.limits.deadline.left() < SECONDS_PER_ENTRY * entries
 
     def bound_of(self, found: Found, task: CoupledTask) -> Fraction | None:
@@ -123,7 +124,7 @@ class CoupledRun(NativeRun):
             return first
         best, start = first, tree_of(first, self.problem) if len(first.test) else self.start
         lower = _whole(first.bound)
-        on_columns = self.kernel == "coupled numeric"
+        on_columns = self.on_columns
         turn = self.turn_of_prices(depth)
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
@@ -149,7 +150,7 @@ class CoupledRun(NativeRun):
 
     def turn_of_prices(self, depth: int) -> int | None:
         """The depth before whose search prices on the requirements are tried; None if they are not worth their time."""
-        if self.kernel == "coupled numeric":
+        if self.on_columns:
             return 2 if depth == DEEP else 3
         if depth >= SLOW_BOUND[self.kernel]:
             return min(DEEP + 1, depth)
@@ -161,19 +162,17 @@ class CoupledRun(NativeRun):
         """A bound and a tree that are at least as good, from searches with prices on the requirements."""
         if self.one_goal is None:
             return lower, start
-        depth, on_columns = depth_of(self.problem), self.kernel == "coupled numeric"
-        bounding = self.bounding if on_columns and depth > DEEP else None
-        prices = PricedBounds(
-            self.problem, task, self.limits, self.one_goal, self.on_progress, bounding, leaves=self.few_leaves
-        )
+        depth, on_columns = depth_of(self.problem), self.on_columns
+        prices = self.prices_of(task, self.bounding if on_columns and depth > DEEP else None)
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
         left = self.limits.deadline.left()
         seconds = (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left
         is_slow = depth >= SLOW_BOUND[self.kernel]
         if left > MUCH or not is_slow:
-            seconds = min(PRICED[depth > DEEP + 1], seconds)
-        if on_columns and depth > DEEP:
+            cells = self.problem.rows * len(self.problem.features)
+            seconds = min(max(PRICED[depth > DEEP + 1], SECONDS_PER_CELL * cells * on_columns), seconds)
+        if on_columns and depth > DEEP and task.sums:
             prices.search_first(DEEP, seconds / 3)
         prices.search(seconds)
         self._is_ending = self._is_ending or prices.is_interrupted
@@ -185,6 +184,24 @@ class CoupledRun(NativeRun):
             self.tells = False
         return best, start if prices.tree is None else prices.tree
 
+    def prices_of(self, task: CoupledTask, bounding: Solve | None) -> PricedBounds:
+        """Searches with prices on the requirements; `bounding` is for those whose bounds take long."""
+        assert self.one_goal is not None
+        return PricedBounds(
+            self.problem,
+            task,
+            self.limits,
+            self.one_goal,
+            self.on_progress,
+            bounding,
+            on_columns=self.on_columns,
+            leaves=self.few_leaves,
+        )
+
+    @property
+    def on_columns(self) -> bool:
+        return self.kernel == "coupled numeric"
+
     def settings(self, task: CoupledTask) -> dict[str, Any]:
         """The settings of every search of this run; all of its tasks have one objective."""
         if self._settings is None:
@@ -193,7 +210,7 @@ class CoupledRun(NativeRun):
 
     def solver(self, task: CoupledTask) -> Coupled | CoupledThresholds:
         problem, forbidden = self.problem, forbidden_features(self.problem)
-        if self.kernel == "coupled numeric":
+        if self.on_columns:
             from treeml.backends.native.coupled.thresholds import CoupledThresholds  # imported here: start-up time
 
             return CoupledThresholds(problem, task, forbidden)
