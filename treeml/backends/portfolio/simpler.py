@@ -190,11 +190,11 @@ def _count(problem: Problem, node: Node, rows: local_kernel.Rows, tested: Counte
 
 def _promising(problem: Problem) -> list[int]:
     from treeml.backends.anytime.proposals import Splits
-    from treeml.backends.native.goals import objective_of
+    from treeml.backends.native.goals import joinable, objective_of
 
     if not local_kernel.takes(problem):
         return list(range(len(problem.features)))
-    proposals = Splits(problem, objective_of(problem)).propose(np.arange(problem.rows))
+    proposals = Splits(problem, objective_of(joinable(problem))).propose(np.arange(problem.rows))
     return list(dict.fromkeys(problem.tests[each.test].feature for each in proposals))
 
 
