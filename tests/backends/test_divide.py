@@ -27,6 +27,7 @@ from treeml.backends.planning import divide
 from treeml.backends.planning.divide import _Quotients
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
+from treeml.model import parse
 from treeml.problem.evaluate import Routed, evaluate_goals
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.quotient import Quotient, quotient_of
@@ -398,3 +399,27 @@ def test_recall_limits_the_denominator_of_precision() -> None:
     assert not search.may_be_empty
     search.draw(Fraction(-3, 4), Fraction(-2), (Evidence("search bound"),))
     assert search.low == Fraction(-3, 4) - Fraction(2, 4) / 3
+
+
+@pytest.mark.parametrize(
+    "goal", ['maximize f1("p") then minimize errors', 'maximize accuracy then maximize recall("p")']
+)
+def test_a_goal_that_is_held_is_planned_as_a_limit_that_matters(goal: str) -> None:
+    """With the first goal held, the search for the second one couples the leaves, where numbers have to be smaller."""
+    random = Random(1)
+    rows = {
+        "x": [random.randrange(8) for _ in range(26)],
+        "w": [random.choice([10**15, 2 * 10**15]) for _ in range(26)],
+    }
+    rows["y"] = ["p" if each + random.random() < 4 else "q" for each in rows["x"]]
+    rows["y"][:3] = "pqq"
+    text = f'predict y is "p"\nweight by w\n{goal}\nrequire depth <= 2\nrequire purity >= 0.6667'
+    small = {**rows, "w": [weight // 10**15 for weight in rows["w"]]}
+    first = parse(text).solve(small)
+    assert first.is_optimal
+    found = parse(text).solve(rows)
+    assert found.is_optimal
+    names = [10**15 if "errors" in str(each.text) else 1 for each in found.exact.goals]
+    assert [each.value for each in found.exact.goals] == [
+        times * each.value for times, each in zip(names, first.exact.goals, strict=True)
+    ]

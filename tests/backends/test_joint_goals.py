@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
-from treeml.backends.native.goals import NativeObjective, objective_of
+from treeml.backends.native.goals import NativeObjective, joinable, objective_of
 from treeml.problem.problem import Goal
-from treeml.problem.terms import Leaves, Sum
+from treeml.problem.terms import Leaves, Loss, Sum
 from treeml.testing.problems import binary, errors, minimize, single
 
 
@@ -40,3 +41,20 @@ def test_the_first_goal_is_read_back_and_bounds_are_whole(factor: Fraction) -> N
 
 def test_a_tree_of_one_leaf_bounds_errors_by_none() -> None:
     assert joint().bound_of_first_goal(Fraction(1)) == 0
+
+
+def test_a_loss_of_numbers_is_not_joined_with_other_goals() -> None:
+    """How far it can vary is not known in whole numbers: without an exception the loss would be lost silently."""
+    rows = ["0", "1", "0", "1"]
+    loss = single(Loss("absolute", np.array([[1], [2], [3], [4]]), np.ones(4, dtype=np.int64)))
+    squares = single(Loss("squared", np.array([[1], [2], [3], [4]]), np.ones(4, dtype=np.int64)))
+    leaves = single(Leaves())
+    for goals in ((loss, leaves), (leaves, loss), (squares, leaves)):
+        problem = binary(rows, 0, tuple(each for goal in goals for each in minimize(goal)))
+        with pytest.raises(ValueError, match="cannot be joined"):
+            objective_of(problem)
+        joined = joinable(problem)
+        assert len(joined.goals) == 1
+        assert joined.goals[0] is problem.goals[0]
+        objective_of(joined)
+    assert joinable(binary(rows, 0, minimize(loss))).goals[0].sum is loss

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import treeml as tml
 from treeml.data.bind import bind
 from treeml.data.read import load, load_arrays
 from treeml.data.scaling import EXACT, fit, whole_fractions, whole_numbers
@@ -368,3 +369,13 @@ def test_the_positive_class_is_said_where_it_matters() -> None:
 def test_a_single_group_is_noted() -> None:
     spec = Spec(target="y", goals=(goal("parity_gap", "sex"),))
     assert any("is `F` in every row" in note for note in bind(spec, load({**ROWS, "sex": ["F"] * 4})).notes)
+
+
+def test_whole_numbers_beyond_floats_beside_decimals_are_refused() -> None:
+    """Joined with decimals they would become floats, and the loss would be that of other numbers."""
+    big = 10**18
+    rows = {"x": [0, 0, 1, 1], "u": [big, big + 40, big + 80, big + 120], "v": [0.5, 0.5, 0.25, 0.25]}
+    text = "minimize cluster_loss({}, squared)\nfeatures x\nrequire depth <= 0"
+    assert tml.parse(text.format("u")).solve(rows).objective == sum((each - 60) ** 2 for each in (0, 40, 80, 120))
+    with pytest.raises(DataError, match="the numbers to predict have more digits than 64 bits hold"):
+        tml.parse(text.format("u, v")).solve(rows)

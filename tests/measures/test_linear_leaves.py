@@ -15,6 +15,8 @@ import treeml as tml
 from treeml.data import linear
 from treeml.export import export
 from treeml.lang.diagnostic import SpecError
+from treeml.trees.leaf_lines import along_lines
+from treeml.trees.nodes import TreeLeaf
 from treeml.trees.tree import Tree
 
 TEXT = "predict y\nminimize squared_loss\nforbid split on u, v\nrequire depth <= {}\n"
@@ -300,3 +302,57 @@ def test_the_model_of_a_leaf_is_fitted_once(monkeypatch: pytest.MonkeyPatch) -> 
     result = model.solve({"side": side, "x": x, "y": np.where(side == 1, x, -x)})
     assert result.is_optimal
     assert len(fits) == len(set(fits)) == 2
+
+
+FAR = {
+    "floats": (1e15, 0.125),
+    "dates of one minute": (1e9, 1e-6),
+    "whole numbers that are no floats": (10**18, 1),
+    "whole numbers below 0": (-(10**18), 1),
+}
+
+
+@pytest.mark.parametrize("leaves", ["linear(u)", "linear(u, v)", "simple_linear(u, v)"])
+@pytest.mark.parametrize(("offset", "step"), FAR.values(), ids=FAR)
+def test_predictions_over_numbers_far_from_0_are_those_that_are_measured(offset: Any, step: Any, leaves: str) -> None:
+    """The intercept of a line is as far from 0 as the column: rounded, it would be worth no digit of a prediction."""
+    random = np.random.default_rng(3)
+    u, v, y = (random.integers(0, most, 24) for most in (9, 9, 6))
+    near = {"a": np.arange(24) % 6, "u": u * step, "v": v * 1.0, "y": y * 1.0}
+    far = {**near, "u": offset + u * step}
+    near["u"] = np.array([float(Fraction(each.item()) - Fraction(offset)) for each in far["u"]])
+    text = f"predict y leaves {leaves} minimize squared_loss require depth <= 1 require support >= 5 rows features a"
+    here, there = (tml.parse(text + "\nreport measures, mse").solve(rows) for rows in (near, far))
+    assert there.verified
+    assert there.objective == pytest.approx(here.objective, rel=1e-9)
+    rows = {"a": far["a"], "u": far["u"], "v": far["v"]}
+    for tree in (there.tree, Tree.from_json(there.tree.to_json())):
+        assert ((tree.predict(rows) - far["y"]) ** 2).sum() == pytest.approx(float(here.objective), rel=1e-9)
+    assert float(there.measures["mse"]) == pytest.approx(float(here.measures["mse"]), rel=1e-9)
+    assert "(u " in there.tree.to_text()
+    assert "(u " not in here.tree.to_text()
+
+
+def test_a_tree_without_centers_predicts_as_before_and_wrong_centers_are_refused() -> None:
+    table = {"u": 10**15 + np.arange(6), "y": np.array([0.0, 2.0, 4.0, 6.0, 8.0, 11.0])}
+    model = tml.parse("predict y leaves linear(u) minimize squared_loss require depth <= 0 features u")
+    written = model.solve(table).tree.to_json()
+    assert set(written["root"]["centers"]) == {"u"}
+    moved = {**written, "root": {**written["root"], "slopes": {"u": 2.0}, "predict": 1.0, "exact": [1]}}
+    del moved["root"]["centers"]
+    assert Tree.from_json(moved).predict({"u": [3]}) == [7.0]
+    for centers, said in (({"v": 1}, "names `v`, which has no slope"), ({"u": "1"}, "not a number")):
+        wrong = {**written, "root": {**written["root"], "centers": centers}}
+        with pytest.raises(SpecError, match=said):
+            Tree.from_json(wrong)
+
+
+def test_distances_of_whole_numbers_and_floats_from_centers_are_exact() -> None:
+    leaves = [TreeLeaf(0.0, slopes=(("u", 1.0),), centers=(("u", center),)) for center in (10**18 + 3, 0.5, -(2**60))]
+    reached = np.array([0, 0, 1, 2, 0])
+    whole = np.array([10**18 + 5, 10**18 - 4, 7, -(2**60) + 1, -(2**63)])
+    assert along_lines(leaves, reached, lambda _: whole).tolist() == [2, -7, 6.5, 1, float(-(2**63) - 10**18 - 3)]
+    floats = np.array([1e18, 2e18, 0.75, 0.0, np.nan])
+    added = along_lines(leaves, reached, lambda _: floats)
+    assert added[:4].tolist() == [-3, float(10**18 - 3), 0.25, 2.0**60]
+    assert np.isnan(added[4])

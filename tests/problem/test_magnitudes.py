@@ -369,3 +369,13 @@ def test_the_fewest_leaves_of_a_small_table_need_no_limit_on_depth(name: str, co
     answer = run(planned, Limits(Deadline.after(60)))
     assert answer.status is Status.OPTIMAL
     assert answer.objective == (1,)
+
+
+@pytest.mark.parametrize("row_by_row", [True, False])
+def test_a_lower_bound_beyond_64_bits_is_exact(row_by_row: bool) -> None:
+    """No test tells rows apart that are listed once, so both ways have the same sums."""
+    cost = np.full((4, 2), 2**62, dtype=np.int64) + np.array([[0, 5], [7, 1], [2, 3], [9, 4]])
+    problem = binary(["00", "01", "10", "11"], 2, minimize(single(Predicted(cost))))
+    term = Predicted(cost)
+    assert term.lower_bound(problem, Fraction(1), row_by_row) == 4 * 2**62 + 0 + 1 + 2 + 4
+    assert term.lower_bound(problem, Fraction(-1), row_by_row) == -(4 * 2**62 + 5 + 7 + 3 + 9)

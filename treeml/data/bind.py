@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treeml.data import spec_checks
 from treeml.data.classes import are_classes, classes_of, numbered_as
 from treeml.data.hazards import hazards
-from treeml.data.linear import LinearColumns
+from treeml.data.linear import LinearColumns, without_base
 from treeml.data.mentions import Mention, mentions, uses
 from treeml.data.missing import fill
 from treeml.data.rounding import (
@@ -240,13 +240,14 @@ def _floats(column: Column) -> NDArray[np.float64]:
 
 
 def _linear(model: LinearLeaves, names: tuple[str, ...], dataset: Dataset) -> LinearColumns:
-    values = np.column_stack([dataset.column(name).values.astype(np.float64) for name in names])
+    columns, base = zip(*(without_base(dataset.column(name).values) for name in names), strict=True)
     numbers = dataset.targets[:, 0]
     middle = (int(numbers.min()) + int(numbers.max())) // 2 if len(numbers) else 0
     target = (numbers - middle).astype(np.float64) * float(dataset.target_scale)
     offset = float(middle * dataset.target_scale)
     weight = (dataset.weight * float(dataset.weight_scale)).astype(np.float64)
-    return LinearColumns.of(names, values, target, weight, float(model.ridge), model.is_simple, offset)
+    values, ridge = np.column_stack(columns), float(model.ridge)
+    return LinearColumns.of(names, values, target, weight, ridge, model.is_simple, offset, base if any(base) else ())
 
 
 def _in_order(mistakes: list[Diagnostic]) -> list[Diagnostic]:
@@ -482,7 +483,7 @@ def _row_costs(
     span = next((spec.spans.get(f"row cost:{name}") for name, _ in spec.row_costs.values()), None)
     heaviest = max(1, int(weights.whole.max(initial=1)))
     stacked = np.concatenate(columns)
-    if any(each.dtype.kind in "iu" and _beyond_floats(each) for each in columns) and stacked.dtype.kind == "f":
+    if _loses_digits(columns, stacked):
         mistakes.append(spec_checks.too_many_digits("costs", table, span))
         return _RowCosts()
     whole, scale, moved = whole_numbers(stacked, _LARGEST, _LARGEST)
@@ -507,6 +508,11 @@ def _row_costs(
         f"the cost of a tree moves by at most {float(change):.2g}"
     )
     return _RowCosts(cost, scale, change)
+
+
+def _loses_digits(columns: Sequence[NDArray[Any]], joined: NDArray[Any]) -> bool:
+    """Are there whole numbers that floats cannot hold, and was the joined column made of floats?"""
+    return joined.dtype.kind == "f" and any(each.dtype.kind in "iu" and _beyond_floats(each) for each in columns)
 
 
 def _beyond_floats(values: NDArray[Any]) -> bool:
@@ -580,7 +586,10 @@ def _targets(
         return packed[:, None], Fraction(1), Fraction(0)
     if not outputs:
         return np.empty((table.rows, 0), dtype=np.int64), Fraction(1), Fraction(0)
-    stacked = np.concatenate([spec_checks.numbers_of(column) for column in outputs])
+    columns = [spec_checks.numbers_of(column) for column in outputs]
+    stacked = np.concatenate(columns)
+    if _loses_digits(columns, stacked):
+        mistakes.append(spec_checks.too_many_digits("numbers to predict", table, spec.spans.get("predict")))
     whole, scale, moved = whole_numbers(stacked, _SAFE, _LARGEST)
     error = Fraction(0)
     if moved:

@@ -4,7 +4,9 @@ A model has the least sum of weighted squares plus ridge * weight of the leaf * 
 slopes are those of columns with mean 0 and variance 1 over all rows; the intercept is free. So models do not depend on
 the units of the columns, and a ridge means the same for small and large leaves. A simple model has a slope for one
 column only, the one with which its loss is least. Everything is in floating point, so that numbers far from 0 are
-centered before anything rounds them: a date in seconds has most of its digits in common with the other dates.
+centered before anything rounds them: a date in seconds has most of its digits in common with the other dates. For the
+same reason the model of such a leaf is not told by its intercept, which would be as far from 0 as the columns are, but
+by its value at numbers in the middle of its rows.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+FAR = 2.0**20  # times what a leaf predicts: an intercept made of larger numbers has fewer than ten digits that count
 MOST_KEPT, MOST_ROWS = 64, 10_000  # models of leaves that are kept, and the rows of a leaf whose model is kept
 
 
@@ -25,13 +28,14 @@ class LinearColumns:
     """The columns of linear models, as they are and with mean 0 and variance 1."""
 
     names: tuple[str, ...]
-    values: Floats  # rows x columns
+    values: Floats  # rows x columns, minus `base`
     spread: Floats  # of every column: its standard deviation over all rows, 1 if it is constant
     target: Floats  # minus `offset`
     weight: Floats
     ridge: float
     is_simple: bool = False
     offset: float = 0.0
+    base: tuple[int, ...] = ()  # of every column; () if all are 0
     known: dict[bytes, LeafLine] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
@@ -44,11 +48,12 @@ class LinearColumns:
         ridge: float,
         is_simple: bool = False,
         offset: float = 0.0,
+        base: tuple[int, ...] = (),
     ) -> LinearColumns:
         spread = np.ones(values.shape[1])
         if weight.any():
             spread = np.sqrt(np.average(_centered(values, weight)[0] ** 2, axis=0, weights=weight))
-        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple, offset)
+        return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple, offset, base)
 
     def at(self, rows: NDArray[Any]) -> LinearColumns:
         parts = {name: getattr(self, name)[rows] for name in ("values", "target", "weight")}
@@ -57,11 +62,12 @@ class LinearColumns:
 
 @dataclass(frozen=True, slots=True)
 class LeafLine:
-    """A linear model: intercept and slopes in the units of the columns, and its loss with the ridge."""
+    """A linear model: its value at the centers, slopes in the units of the columns, and its loss with the ridge."""
 
-    intercept: float
+    value: float
     slopes: tuple[float, ...]
     loss: float
+    centers: tuple[int | float, ...]  # of every column: 0, so that the value is the intercept, unless its rows are far
 
 
 def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
@@ -97,7 +103,27 @@ def _fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     rest = right - left @ slopes
     loss = float(rest @ rest) + price * float(slopes @ slopes)
     slopes /= columns.spread
-    return LeafLine(columns.offset + float(mean[0]) - float(middle @ slopes), tuple(slopes.tolist()), loss)
+    base = columns.base or (0,) * len(slopes)
+    centers: tuple[int | float, ...] = (0,) * len(slopes)
+    distance = middle + np.array(base, dtype=np.float64)  # of the middle of the rows from the centers
+    size = max(abs(columns.offset + float(mean[0])), float(np.abs(around).max()))
+    if float(np.abs(slopes) @ np.abs(distance)) > FAR * size:
+        centers = tuple(start + round(at) if start else at for start, at in zip(base, middle.tolist(), strict=True))
+        near = np.array([float(center - start) for center, start in zip(centers, base, strict=True)])
+        distance = weight @ (columns.values[rows] - near) / float(weight.sum())
+    value = columns.offset + float(mean[0]) - float(distance @ slopes)
+    return LeafLine(value, tuple(slopes.tolist()), loss, centers)
+
+
+def without_base(values: NDArray[Any]) -> tuple[Floats, int]:
+    """A column of numbers as floats that are near each other, and what was subtracted to make them exact.
+
+    Whole numbers beyond 2**53 are no floats, but their differences are if they are near each other.
+    """
+    if values.dtype.kind != "i" or not len(values):
+        return values.astype(np.float64), 0
+    base = int(values.min())
+    return (values.astype(np.uint64) - np.uint64(base % 2**64)).astype(np.float64), base  # modulo 2**64
 
 
 def _centered(values: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -22,6 +22,7 @@ from treeml.lang.measures import MEASURES, chosen_loss
 from treeml.lang.spec import Use
 from treeml.measures.evaluators import TreeOutcome, confusion, evaluate
 from treeml.problem.constants import exact_squares, exact_sum
+from treeml.trees.leaf_lines import along_lines
 
 LEAST_SHARE = float(np.finfo(np.float64).eps)  # of a class in a leaf, for logarithms, as in scikit-learn
 _DIGITS = 10**30  # a root is rounded to this many parts
@@ -200,7 +201,7 @@ def _total(dataset: Dataset) -> Fraction:
 def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcome) -> Fraction:
     """The mean loss of the predictions in the leaves, which other rows may have taught."""
     if dataset.linear is not None:
-        return _mean_linear_loss(kind, level, dataset.linear, outcome)
+        return _mean_linear_loss(kind, level, dataset, dataset.linear, outcome)
     total = Fraction(0)
     for leaf, node in enumerate(outcome.tree.leaves):
         rows = outcome.leaf == leaf
@@ -218,12 +219,13 @@ def _mean_loss(kind: str, level: Fraction, dataset: Dataset, outcome: TreeOutcom
     return total * dataset.target_scale**power / exact_sum(dataset.weight)
 
 
-def _mean_linear_loss(kind: str, level: Fraction, columns: LinearColumns, outcome: TreeOutcome) -> Fraction:
+def _mean_linear_loss(
+    kind: str, level: Fraction, dataset: Dataset, columns: LinearColumns, outcome: TreeOutcome
+) -> Fraction:
     """The same for linear leaves, in floating point; a ridge is no part of it."""
     leaves = outcome.tree.leaves
-    slopes = np.array([leaf.slopes_of(columns.names) for leaf in leaves])[outcome.leaf]
-    predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] + (slopes * columns.values).sum(axis=1)
-    over = columns.target - (predicted - columns.offset)
+    predicted = np.array([leaf.prediction for leaf in leaves])[outcome.leaf] - columns.offset
+    over = columns.target - predicted - along_lines(leaves, outcome.leaf, lambda name: dataset.column(name).values)
     if kind == "squared":
         losses = over**2
     else:

@@ -412,8 +412,13 @@ def _wrong_lines(tree: Tree, columns: LinearColumns, outcome: TreeOutcome) -> li
     wrong = []
     for number, leaf in enumerate(tree.leaves):
         line = fitted(columns, np.flatnonzero(outcome.leaf == number))
-        found = (leaf.prediction, *leaf.slopes_of(columns.names))
-        if not np.allclose(found, (line.intercept, *line.slopes), rtol=1e-9, atol=1e-9):
+        slopes, centers = leaf.slopes_of(columns.names), leaf.centers_of(columns.names)
+        moved = sum(
+            Fraction(slope) * (Fraction(there) - Fraction(here))
+            for slope, there, here in zip(slopes, line.centers, centers, strict=True)
+        )
+        found = (leaf.prediction + float(moved), *slopes)
+        if not np.allclose(found, (line.value, *line.slopes), rtol=1e-9, atol=1e-9):
             wrong.append(f"leaf {number + 1} holds a linear model that is not that of its rows")
     return wrong
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from treeml.data.dates import number_of
 from treeml.data.table import label_text
+from treeml.trees.leaf_lines import along_lines
 from treeml.trees.nodes import Branch, Node, TreeData, TreeLeaf, TreeTest, number_text, rounded_text
 from treeml.trees.routing import Inputs, Values, read_inputs, route, side_numbers
 
@@ -271,7 +272,9 @@ def _of_line(
 ) -> ColumnSpread | None:
     """The target in a linear leaf along the column of its line, or along its prediction if that has several columns."""
     columns = [inputs.columns[name].values[rows].astype(np.float64) for name, _ in leaf.slopes]
-    predicted = leaf.prediction + sum(slope * each for (_, slope), each in zip(leaf.slopes, columns, strict=True))
+    everywhere = np.zeros(len(rows), dtype=np.intp)
+    added = along_lines((leaf,), everywhere, lambda name: inputs.columns[name].values[rows])
+    predicted = leaf.prediction + added
     along = columns[0] if len(columns) == 1 else np.broadcast_to(predicted, len(rows))
     is_known = np.isfinite(along)
     if not is_known.any() or along[is_known].min() == along[is_known].max():

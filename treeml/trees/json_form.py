@@ -105,6 +105,8 @@ def _write_node(node: Node, tree: TreeData) -> dict[str, Any]:
     }
     if node.slopes:
         written["slopes"] = dict(node.slopes)
+    if node.centers:
+        written["centers"] = dict(node.centers)
     return {**written, "curve": [list(point) for point in node.curve]} if node.curve else written
 
 
@@ -210,7 +212,7 @@ class _Reader:
         return TreeLeaf(label, self.count(found.get("rows", 0), f"{place}.rows"), counts, weights, because=because)
 
     def number_leaf(self, found: Mapping[str, Any], tree: TreeData, place: str) -> TreeLeaf:
-        self.only(found, {"predict", "rows", "exact", "curve", "slopes"}, place)
+        self.only(found, {"predict", "rows", "exact", "curve", "slopes", "centers"}, place)
         exact = tuple(self.exact(item, f"{place}.exact") for item in self.list(found, "exact", place))
         if len(exact) != len(tree.outputs):
             self.refuse(f"{place}.exact", f"has {len(exact)} values for {len(tree.outputs)} outputs")
@@ -221,8 +223,9 @@ class _Reader:
             self.refuse(f"{place}.predict", "is not the number that `exact` gives")
         curve = tuple(self.point(item, f"{place}.curve") for item in self.list(found, "curve", place, ()))
         slopes = self.slopes(found.get("slopes", {}), tree, f"{place}.slopes")
+        centers = self.centers(found.get("centers", {}), dict(slopes), f"{place}.centers")
         rows = self.count(found.get("rows", 0), f"{place}.rows")
-        return TreeLeaf(prediction, rows, exact=exact, slopes=slopes, curve=curve)
+        return TreeLeaf(prediction, rows, exact=exact, slopes=slopes, curve=curve, centers=centers)
 
     def slopes(self, value: Any, tree: TreeData, place: str) -> tuple[tuple[str, float], ...]:
         """Columns and what one unit of each adds to the prediction."""
@@ -236,6 +239,16 @@ class _Reader:
         if found and tree.task != "numbers":
             self.refuse(place, "belongs to a tree that predicts a number")
         return tuple((name, float(slope)) for name, slope in found.items())
+
+    def centers(self, value: Any, slopes: Mapping[str, float], place: str) -> tuple[tuple[str, int | float], ...]:
+        """Columns of slopes, and where each of them adds nothing to the prediction."""
+        found = self.object(value, place)
+        for name, center in found.items():
+            if name not in slopes:
+                self.refuse(place, f"names `{name}`, which has no slope")
+            if not _is_number(center):
+                self.refuse(place, f"holds {brief(center)}, not a number")
+        return tuple(found.items())
 
     def point(self, value: Any, place: str) -> tuple[float, float]:
         """A time, and the share that survives it."""

@@ -84,11 +84,17 @@ class TreeLeaf:
     slopes: tuple[tuple[str, float], ...] = ()  # of a linear leaf: add these multiples of columns to the prediction
     because: str = ""  # the requirement or goal that makes it predict against its majority, if one does
     curve: tuple[tuple[float, float], ...] = ()  # of survival: times, and the share of the rows that survives each
+    centers: tuple[tuple[str, int | float], ...] = ()  # of linear leaves: where a column adds nothing, if not at 0
 
     def slopes_of(self, columns: Sequence[str]) -> tuple[float, ...]:
         """The slope of each of these columns, 0 for one that the leaf's model does not have."""
         known = dict(self.slopes)
         return tuple(known.get(name, 0.0) for name in columns)
+
+    def centers_of(self, columns: Sequence[str]) -> tuple[int | float, ...]:
+        """For each of these columns the number at which it adds nothing."""
+        known = dict(self.centers)
+        return tuple(known.get(name, 0) for name in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +344,9 @@ class TreeData:
         if self.task == "numbers":
             text = rounded_text(leaf.prediction)
             for name, slope in leaf.slopes:
-                text += f" {'-' if slope < 0 else '+'} {rounded_text(abs(slope))} * {shown(name)}"
+                (center,) = leaf.centers_of((name,))
+                column = f"({shown(name)} {'-' if center > 0 else '+'} {abs(center)})" if center else shown(name)
+                text += f" {'-' if slope < 0 else '+'} {rounded_text(abs(slope))} * {column}"
             return text
         return ", ".join(
             f"{shown(name)} {rounded_text(value)}" for name, value in zip(self.outputs, leaf.prediction, strict=True)

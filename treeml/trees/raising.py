@@ -299,5 +299,9 @@ def _linear_leaves(columns: LinearColumns, ends: Sequence[NDArray[np.intp]], cou
         slopes = tuple(zip(columns.names, line.slopes, strict=True))
         if columns.is_simple:
             slopes = tuple((name, slope) for name, slope in slopes if slope)
-        leaves.append(TreeLeaf(line.intercept, count, exact=(Fraction(line.intercept),), slopes=slopes))
+        used = dict(slopes)
+        middle = zip(columns.names, line.centers, strict=True)
+        centers = tuple((name, center) for name, center in middle if center and name in used)
+        exact = (Fraction(line.value),)
+        leaves.append(TreeLeaf(line.value, count, exact=exact, slopes=slopes, centers=centers))
     return leaves

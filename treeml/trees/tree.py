@@ -18,6 +18,7 @@ from treeml.lang.display import readable_json, shown
 from treeml.system.writing import replace_file
 from treeml.trees.drawing import draw_dot, draw_text
 from treeml.trees.json_form import read_tree, read_tree_file, write_tree
+from treeml.trees.leaf_lines import along_lines
 from treeml.trees.nodes import TreeData, class_shares
 from treeml.trees.path_facts import answered_facts
 from treeml.trees.routing import read_inputs, route, row_sides
@@ -59,9 +60,7 @@ class Tree(TreeData):
         reached = route(self, inputs)
         predicted = np.array(predictions, dtype=_type_of(self.classes))[reached]
         if any(leaf.slopes for leaf in self.leaves):
-            for name in dict.fromkeys(name for leaf in self.leaves for name, _ in leaf.slopes):
-                slopes = np.array([dict(leaf.slopes).get(name, 0.0) for leaf in self.leaves])
-                predicted = predicted + slopes[reached] * inputs.columns[name].values
+            predicted = predicted + along_lines(self.leaves, reached, lambda name: inputs.columns[name].values)
         return predicted
 
     def predict_proba(self, data: Any) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from treeml.backends.anytime.coarse import quantile_tests
 from treeml.backends.anytime.local_kernel import Rows, restricted_bound
 from treeml.backends.anytime.proposals import Splits
 from treeml.backends.heuristics.pruning import Costs, goal_costs, leaf_labels
-from treeml.backends.native.goals import kind, objective_of
+from treeml.backends.native.goals import joinable, kind, objective_of
 from treeml.problem.arrays import all_rows
 from treeml.problem.evaluate import answers, meets_all
 from treeml.problem.problem import Bound, Problem
@@ -57,7 +57,7 @@ class LeafRules:
 
     @cached_property
     def splits(self) -> Splits:
-        return Splits(self.problem, objective_of(self.problem))
+        return Splits(self.problem, objective_of(joinable(self.problem)))
 
     def branch(self, node: Node, rows: Rows, levels: int) -> Found | None:
         """The cheapest of the branch with mended sides and of a leaf in its place; if neither will do, a new branch."""

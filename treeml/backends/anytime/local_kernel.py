@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from treeml.backends.contract import NO_OPTIONS, Limits
 from treeml.backends.native.coded_columns import CodedColumns
 from treeml.backends.native.flat_tree import flat_tree, tree_of
-from treeml.backends.native.goals import NativeObjective, kind, objective_of
+from treeml.backends.native.goals import NativeObjective, joinable, kind, objective_of
 from treeml.backends.native.inputs import forbidden_features, make_solver, numeric_solver, search_settings
 from treeml.backends.native.kernel_choice import choose_additive_kernel
 from treeml.backends.native.leaf_sizes import leaf_sizes
@@ -59,7 +59,7 @@ def takes(problem: Problem) -> bool:
         return False
     if any(kind(bound) not in (*LOCAL, *SHAPE) for bound in problem.bounds):
         return False
-    if not any({"Predicted", "Loss"} & goal.sum.kinds() for goal in problem.goals):
+    if not any({"Predicted", "Loss"} & goal.sum.kinds() for goal in joinable(problem).goals):
         return False  # a single leaf is best
     if any({"TestCost", "DiscountedTestCost", "Custom"} & goal.sum.kinds() for goal in problem.goals):
         return False  # what a part pays depends on the tests above it, or on the numbers of its rows
@@ -77,6 +77,7 @@ class LocalKernel:
 
     def __init__(self, problem: Problem, seed: int = 0, pressed: Event | None = None) -> None:
         """`pressed`: set when a solve is interrupted, by Ctrl-C or by `interrupt`; several kernels may share it."""
+        problem = joinable(problem)
         self.problem = problem
         self.objective: NativeObjective = objective_of(problem)
         self.kernel, _ = choose_additive_kernel(problem, NO_OPTIONS)

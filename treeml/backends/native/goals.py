@@ -133,10 +133,10 @@ def steps_of(loss: Loss) -> int:
     return loss.level.denominator if loss.kind == "quantile" else 1
 
 
-def fits_rounded(problem: Problem) -> bool:
-    """Do the sums of an absolute or quantile loss fit in 64 bits, if the last bits of its targets are rounded away?"""
+def fits_rounded(problem: Problem, total: Sum) -> bool:
+    """Do the sums of a goal fit in 64 bits, if the last bits of the targets of its loss are rounded away?"""
     try:
-        goal = objective_of(problem)
+        goal = _one_goal(problem, total)
     except OverflowError:
         return False
     if goal.beside is None or goal.loss is None:
@@ -217,11 +217,25 @@ def _spread(problem: Problem, goal: NativeObjective) -> tuple[int, int]:
     return low, high
 
 
+def joinable(problem: Problem) -> Problem:
+    """The problem with the goals that `objective_of` joins: a loss of numbers stands alone, and ends them."""
+    real = [bool({"Loss", "Custom"} & goal.sum.kinds()) for goal in problem.goals]
+    if len(real) < 2 or not any(real):
+        return problem
+    return problem.asking(problem.goals[: max(1, real.index(True))], problem.bounds)
+
+
 def objective_of(problem: Problem) -> NativeObjective:
-    """All goals as one: each weighs more than the sum of the later ones can vary."""
+    """All goals as one: each weighs more than the sum of the later ones can vary.
+
+    Raises ValueError for a loss of numbers or a function of leaves beside other goals: how far it can vary is not known
+    in whole numbers.
+    """
     goals = [_one_goal(problem, goal.sum) for goal in problem.goals]
     if not goals:
         return NativeObjective()
+    if len(goals) > 1 and any(goal.loss is not None or goal.custom is not None for goal in goals):
+        raise ValueError("a loss of numbers or a function of leaves cannot be joined with other goals")
     total = goals[-1]
     for goal in reversed(goals[:-1]):
         low, high = _spread(problem, total)

@@ -163,7 +163,7 @@ def can_take(problem: Problem) -> str | None:
         return "there are no rows"
     for goal in problem.goals:
         for _, term in goal.sum.parts:
-            if isinstance(term, Loss) and term.kind != "squared" and not fits_rounded(problem):
+            if isinstance(term, Loss) and term.kind != "squared" and not fits_rounded(problem, goal.sum):
                 return f"the sums of its {term.kind} loss do not fit in 64 bits"
             if isinstance(term, TestCost) and (type(term) is not TestCost or min(term.costs, default=0) < 0):
                 return f"it does not take {term.phrase}" if type(term) is not TestCost else "a test has a negative cost"

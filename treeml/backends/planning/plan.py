@@ -43,7 +43,7 @@ from treeml.problem.counts import LARGEST
 from treeml.problem.problem import Bound, Goal, Problem, once
 from treeml.problem.quotient import quotient_of
 from treeml.problem.shapes import deepest
-from treeml.problem.terms import Depth, Leaves, Sum
+from treeml.problem.terms import Depth, Leaves, Predicted, Sum
 from treeml.problem.tree import Node
 
 # If a back-end needs a depth bound and the spec has none, one that follows from the rows and the other bounds is used,
@@ -247,14 +247,22 @@ def _stages(problem: Problem, can: Capabilities) -> Iterator[Problem]:
 
 
 def _held(goal: Goal) -> Bound:
-    """A goal kept at a value that is not known yet: 0, or 2 for leaves, since no tree has 0 leaves."""
+    """A goal kept at a value that is not known yet: 0, or 2 for leaves, since no tree has 0 leaves.
+
+    A sum over predictions is kept at the middle of its range: a back-end may leave out a limit that every tree meets,
+    and would not be asked whether it takes this one.
+    """
     quotient = quotient_of(goal)
-    if quotient is not None:
-        return Bound(quotient.largest_sum(), "<=", Fraction(0))
+    total = goal.sum if quotient is None else quotient.largest_sum()
     limit = Fraction(0)
-    if goal.sum.kinds() == {"Leaves"}:
-        limit = goal.sum.constant + 2 * sum(factor for factor, _ in goal.sum.parts)
-    return Bound(goal.sum, "<=", limit)
+    if total.kinds() == {"Leaves"}:
+        limit = total.constant + 2 * sum(factor for factor, _ in total.parts)
+    elif len(total.parts) == 1 and isinstance(total.parts[0][1], Predicted):
+        factor, term = total.parts[0]
+        share = factor * term.scale
+        middle = sum(term.ends) // 2 if share > 0 else -(-sum(term.ends) // 2)
+        limit = total.constant + share * middle
+    return Bound(total, "<=", limit)
 
 
 def _all_bounds(problem: Problem) -> tuple[Bound, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from treeml.backends.native.coded_columns import columns_of
 from treeml.backends.native.flat_tree import flat_tree, tree_of
-from treeml.backends.native.goals import objective_of
+from treeml.backends.native.goals import joinable, objective_of
 from treeml.backends.native.inputs import make_solver, search_settings
 from treeml.backends.native.kernel_choice import can_take
 from treeml.backends.portfolio.companion import Companion
@@ -37,7 +37,7 @@ def takes(problem: Problem) -> bool:
 
 def search_again(company: Companion) -> bool:
     """Offers better trees until the run is over. Returns whether nothing is left to find."""
-    problem, limits = company.problem, replace(company.limits, options={}, threads=1)
+    problem, limits = joinable(company.problem), replace(company.limits, options={}, threads=1)
     objective = objective_of(problem)
     solver = cast("ThresholdSolver", make_solver(problem, objective, "numeric"))
     last = company.heard
@@ -71,4 +71,4 @@ def search_again(company: Companion) -> bool:
         return False
     if len(found.test):
         company.offer(tree_of(found, problem))
-    return found.status == "optimal" and len(problem.goals) == 1
+    return found.status == "optimal" and len(company.problem.goals) == 1

@@ -84,7 +84,9 @@ class Predicted(Term):
     def lower_bound(self, problem: Problem, factor: Fraction, row_by_row: bool) -> Fraction:
         """The best class for every row, or for all rows together that no test tells apart."""
         share = factor * self.scale
-        costs = self.cost if row_by_row else _cost_of_groups(self.cost, problem)
+        if row_by_row:
+            return share * self.ends[share < 0]
+        costs = _cost_of_groups(self.cost, problem)
         if not len(costs):
             return Fraction(0)
         best = costs.min(axis=1) if share >= 0 else costs.max(axis=1)

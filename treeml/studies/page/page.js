@@ -19,7 +19,12 @@
   const predictionText = (leaf) => Array.isArray(leaf.predict)
     ? leaf.predict.map((value, place) => `${tree.outputs[place]} ${readable(value)}`).join(", ")
     : typeof leaf.predict !== "number" || tree.task === "classes" ? labelText(leaf.predict)
-      : readable(leaf.predict) + Object.entries(leaf.slopes || {}).map(([column, slope]) => ` ${slope < 0 ? "-" : "+"} ${readable(Math.abs(slope))} * ${column}`).join("");
+      : readable(leaf.predict) + Object.entries(leaf.slopes || {}).map(([column, slope]) => ` ${slope < 0 ? "-" : "+"} ${readable(Math.abs(slope))} * ${alongColumn(leaf, column)}`).join("");
+  // A column of a linear leaf, or its distance from where it adds nothing.
+  function alongColumn(leaf, column) {
+    const center = (leaf.centers || {})[column];
+    return center ? `(${column} ${center > 0 ? "-" : "+"} ${Math.abs(center)})` : column;
+  }
 
   // The tree: every node with its position, rows and class counts
 

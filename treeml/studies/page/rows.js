@@ -80,7 +80,7 @@ function walk(root, fields, values) {
   const slopes = Object.entries(node.slopes || {}), unknown = slopes.find(([column]) => !values.has(column));
   if (unknown) return { ways, facts, asks: unknown[0] };
   if (!slopes.length) return { ways, facts, leaf: node };
-  return { ways, facts, leaf: { ...node, slopes: undefined, predict: slopes.reduce((sum, [column, slope]) => sum + slope * values.get(column), node.predict) } };
+  return { ways, facts, leaf: { ...node, slopes: undefined, predict: slopes.reduce((sum, [column, slope]) => sum + slope * (values.get(column) - ((node.centers || {})[column] || 0)), node.predict) } };
 }
 const isLinear = (node) => node.test ? isLinear(node.yes) || isLinear(node.no) : Boolean(node.slopes);
 
