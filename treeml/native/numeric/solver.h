@@ -199,6 +199,8 @@ int numeric_set_filter (struct numeric_worker *, const struct numeric_set *, con
 /* Takes the rows whose mark, a 0 or a 1, is 1. */
 int numeric_set_marked (struct numeric_worker *, const struct numeric_set *, const uint8_t *marked,
                         struct numeric_set *);
+/* Divides the rows into sets, which are empty before: row r belongs to number r modulo `count`. */
+int numeric_set_divide (struct numeric_worker *, const struct numeric_set *, int64_t count, struct numeric_set *);
 void numeric_set_release (treeml_numeric *, struct numeric_set *);
 /* Codes of one column in the order of another: stored with the set if `keep`, else written to `room`. */
 const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
@@ -318,9 +320,14 @@ struct numeric_climb {
   int final;                     /* whether they cannot raise it any further */
   struct numeric_set *hard_rows; /* that are hard to predict, see hard.h; or NULL */
   int sought;                    /* whether such rows were looked for */
+  struct numeric_set *sample;    /* every `step`-th row; or NULL */
+  int64_t step, most_step;       /* steps above `most_step`, unless that is 0, leave too few rows */
+  struct numeric_parts *parts;   /* of the rows, if these raise it; or NULL */
 };
 
 struct numeric_child;
+struct numeric_grouping;
+struct numeric_parts;
 struct numeric_relaxation;
 struct numeric_improvement;
 struct numeric_worker {
@@ -336,6 +343,7 @@ struct numeric_worker {
   struct numeric_child *child;
   struct numeric_climb climb;
   struct numeric_relaxation *relaxation;   /* what is known about relaxed splits, or NULL */
+  struct numeric_grouping *grouping;       /* of targets, if leaves predict one number; or NULL */
   struct numeric_improvement *improvement; /* the search for trees by replacing parts of them, or NULL */
   int64_t *sums;                           /* memory for sums of every plane */
   int32_t *row;                            /* memory for every row */
