@@ -6,18 +6,18 @@
    free, cover a column. If the search fails, the target is a bound, and the next one is higher. If it finds a tree,
    that tree is optimal. So the bound converges to the optimum. */
 #include "numeric/climb.h"
+#include "numeric/grouping.h"
 #include "numeric/hard.h"
-#include "numeric/parts.h"
 #include "numeric/relax.h"
 
 enum {
-  first_share = 512, /* the first target is the best value divided by this */
-  most_share = 8,    /* and no target is further from the one before than the best value divided by this */
-  most_tries = 2,    /* how often a target is tried before a lower one is */
-  brief_depth = 3, /* of trees for which the search has most of the effort */
-  share_of_sample = 4, /* a sample has this many times more of the rows than its target has of the best value, */
-  rows_of_sample = 512, /* and not fewer than these */
-  first_polls = 2048 /* that everything else has before relaxed splits have half of them */
+  first_share = 512,    /* the first target is the best value divided by this */
+  most_share = 8,       /* and no target is further from the one before than the best value divided by this */
+  most_tries = 2,       /* how often a target is tried before a lower one is */
+  brief_depth = 3,      /* of trees for which the search has most of the effort */
+  share_of_sample = 8,  /* a sample has this many times more of the rows than its target has of the best value, */
+  rows_of_sample = 256, /* and not fewer than these */
+  first_polls = 2048    /* that everything else has before relaxed splits have half of them */
 };
 
 static int64_t least (int64_t a, int64_t b) { return a < b ? a : b; }
@@ -173,8 +173,12 @@ static int search (struct numeric_worker *worker, struct numeric_set *set, int64
   return found;
 }
 
-/* The polls for relaxed splits: after a while, when the first trees are known, as many as everything else had since. */
-static int64_t allowance (const struct numeric_worker *worker, const struct numeric_climb *climb) {
+/* The polls for a rise of the bound. For relaxed splits of deep trees these are, after a while, when the first trees
+   are known, as many as everything else had since. The search of a tree of depth three raises a high bound itself. */
+static int64_t allowance (const struct numeric_worker *worker, int64_t depth, int64_t upper,
+                          const struct numeric_climb *climb) {
+  if (!climb->relaxing || depth <= brief_depth)
+    return climb->effort / (climb->relaxing && climb->bound > upper / 2 ? 4 : 2) + 1;
   const int64_t others = worker->polls - climb->polls;
   const int64_t due = others - first_polls - climb->polls;
   return due > climb->effort ? due : climb->effort;
@@ -188,21 +192,14 @@ int64_t numeric_climb_turn (const struct numeric_climb *climb) {
 
 void numeric_climb_release (treeml_numeric *solver, struct numeric_climb *climb) {
   numeric_hard_destroy (solver, climb->hard_rows);
-  numeric_parts_destroy (solver, climb->parts);
   release_sample (solver, climb);
 }
 
 /* One step to a higher bound. Returns whether `tree` is optimal. */
 static int rise (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves, int64_t upper,
                  struct numeric_climb *climb, struct numeric_tree *tree) {
-  treeml_numeric *solver = worker->solver;
-  if (numeric_parts_fit (solver, depth) && !numeric_parts_done (climb->parts)) {
-    numeric_parts_raise (worker, set, depth, leaves, &climb->parts);
-    climb->bound = greatest (climb->bound, atomic_load (&solver->bound));
-    return 0;
-  }
   const int relaxing = relaxes (worker, depth, leaves, upper, climb);
-  const int64_t most = relaxing ? numeric_relaxation_most (solver, depth, upper) : upper;
+  const int64_t most = relaxing ? numeric_relaxation_most (worker->solver, depth, upper) : upper;
   const int64_t target = next_target (climb, upper, most);
   return relaxing ? relax (worker, set, depth, target, upper, climb, tree)
                   : search (worker, set, depth, leaves, target, climb, tree);
@@ -211,6 +208,8 @@ static int rise (struct numeric_worker *worker, struct numeric_set *set, int64_t
 int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64_t depth, int64_t leaves, int64_t upper,
                    struct numeric_climb *climb, struct numeric_tree *tree) {
   treeml_numeric *solver = worker->solver;
+  if (!worker->grouping && numeric_grouping_fits (solver))
+    numeric_raise_bound (solver, numeric_grouping_bound (worker, set->order[0], set->rows, leaves));
   const int64_t known = atomic_load (&solver->bound);
   climb->bound = known > climb->bound ? known : climb->bound;
   int decided = climb->bound >= upper;
@@ -220,7 +219,7 @@ int numeric_climb (struct numeric_worker *worker, struct numeric_set *set, int64
     return 0;
   worker->slack = 0;
   worker->climbing = 1;
-  worker->allowance = climb->relaxing && depth > brief_depth ? allowance (worker, climb) : climb->effort / 2 + 1;
+  worker->allowance = allowance (worker, depth, upper, climb);
   const int64_t polls = worker->polls;
   while (!decided && !numeric_stopping (solver)) {
     const int found = rise (worker, set, depth, leaves, upper, climb, tree);

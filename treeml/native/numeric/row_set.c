@@ -91,31 +91,6 @@ int numeric_set_sample (struct numeric_worker *worker, const struct numeric_set 
   return take (worker, from, &some, set);
 }
 
-int numeric_set_divide (struct numeric_worker *worker, const struct numeric_set *from, int64_t count,
-                        struct numeric_set *set) {
-  treeml_numeric *solver = worker->solver;
-  for (int64_t i = 0; i < from->rows; i++)
-    set[from->order[0][i] % count].rows++;
-  for (int64_t i = 0; i < count; i++) {
-    if (!allocate (solver, &set[i]))
-      return 0;
-    for (int32_t g = 0; g < solver->columns; g++)
-      if (!(set[i].order[g] = arena_reserve (&solver->arena, (size_t) set[i].rows + 1, sizeof **set[i].order)))
-        return 0;
-  }
-  for (int32_t g = 0; g < solver->columns; g++) {
-    for (int64_t i = 0; i < count; i++)
-      set[i].rows = 0;
-    for (int64_t i = 0; i < from->rows; i++) {
-      struct numeric_set *to = &set[from->order[g][i] % count];
-      to->order[g][to->rows++] = from->order[g][i];
-    }
-    if (numeric_spent (worker, from->rows))
-      return 0;
-  }
-  return 1;
-}
-
 void numeric_set_release (treeml_numeric *solver, struct numeric_set *set) {
   struct arena *arena = &solver->arena;
   const int32_t columns = solver->columns;

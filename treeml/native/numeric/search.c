@@ -13,10 +13,10 @@
 
 enum {
   few_cuts = 4,
-  slow_squared = 8, /* how many times longer it takes to sweep a row for a squared loss than for errors, */
+  slow_squared = 8,   /* how many times longer it takes to sweep a row for a squared loss than for errors, */
   slow_quantile = 32, /* and for an absolute or quantile loss */
-  brief_sides = 2, /* sides of this depth are searched so fast that their search has most of the effort */
-  search_share = 4 /* the search has one in this many parts of the effort while relaxed splits raise the bound */
+  brief_sides = 2,    /* sides of this depth are searched so fast that their search has most of the effort */
+  search_share = 4    /* the search has one in this many parts of the effort while relaxed splits raise the bound */
 };
 
 struct choice {
@@ -358,7 +358,7 @@ static void pause (struct numeric_node *node, struct numeric_worker *worker) {
 /* The effort before the first pause. What is easy is solved without one. */
 static void begin_with_effort (struct numeric_node *node, struct numeric_worker *worker) {
   const treeml_numeric *solver = node->solver;
-  const int times = solver->goal == numeric_goal_quantile   ? slow_quantile
+  const int times = solver->goal == numeric_goal_quantile  ? slow_quantile
                     : solver->goal == numeric_goal_squared ? slow_squared
                                                            : 1;
   const int64_t brief = node->depth <= brief_sides ? solver->options.brief / times - worker->polls : 0;
@@ -516,7 +516,8 @@ static void release (struct numeric_node *node, const struct numeric_neighbour *
   arena_release (arena, node->trace);
 }
 
-/* Whether something else is done between the parts of a search. Only the bound is raised beside a tree of depth three. */
+/* Whether something else is done between the parts of a search. Only the bound is raised beside a tree of depth three.
+ */
 static int has_pauses (const treeml_numeric *solver, int64_t depth) {
   if (depth <= brief_sides || solver->options.threads > 1)
     return 0;
@@ -530,19 +531,19 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   const int64_t depth = task->depth, leaves = task->leaves;
   const int root = task->root;
   worker->statistics.nodes++;
-  struct numeric_node node = {
-      .solver = solver,
-      .set = set,
-      .path = task->path,
-      .depth = depth - 1,
-      .upper = task->budget,
-      .lowest = NUMERIC_NONE,
-      .root = root,
-      .tree = tree,
-      .pauses = root && has_pauses (solver, depth),
-      .beyond = task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
-      .all_leaves = leaves,
-      .first_column = -1};
+  struct numeric_node node = {.solver = solver,
+                              .set = set,
+                              .path = task->path,
+                              .depth = depth - 1,
+                              .upper = task->budget,
+                              .lowest = NUMERIC_NONE,
+                              .root = root,
+                              .tree = tree,
+                              .pauses = root && has_pauses (solver, depth),
+                              .beyond =
+                                  task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
+                              .all_leaves = leaves,
+                              .first_column = -1};
   tree->nodes = 0;
   if (root)
     begin_with_best (&node);

@@ -199,8 +199,6 @@ int numeric_set_filter (struct numeric_worker *, const struct numeric_set *, con
 /* Takes the rows whose mark, a 0 or a 1, is 1. */
 int numeric_set_marked (struct numeric_worker *, const struct numeric_set *, const uint8_t *marked,
                         struct numeric_set *);
-/* Divides the rows into sets, which are empty before: row r belongs to number r modulo `count`. */
-int numeric_set_divide (struct numeric_worker *, const struct numeric_set *, int64_t count, struct numeric_set *);
 void numeric_set_release (treeml_numeric *, struct numeric_set *);
 /* Codes of one column in the order of another: stored with the set if `keep`, else written to `room`. */
 const void *numeric_set_pair (treeml_numeric *, struct numeric_set *, int order, int column, int keep, void *room);
@@ -322,12 +320,10 @@ struct numeric_climb {
   int sought;                    /* whether such rows were looked for */
   struct numeric_set *sample;    /* every `step`-th row; or NULL */
   int64_t step, most_step;       /* steps above `most_step`, unless that is 0, leave too few rows */
-  struct numeric_parts *parts;   /* of the rows, if these raise it; or NULL */
 };
 
 struct numeric_child;
 struct numeric_grouping;
-struct numeric_parts;
 struct numeric_relaxation;
 struct numeric_improvement;
 struct numeric_worker {
