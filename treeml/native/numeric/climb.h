@@ -9,6 +9,8 @@
 int numeric_climb (struct numeric_worker *, struct numeric_set *, int64_t depth, int64_t leaves, int64_t upper,
                    struct numeric_climb *, struct numeric_tree *tree);
 
+void numeric_climb_release (treeml_numeric *, struct numeric_climb *);
+
 /* The most polls for anything else before it is the bound's turn again. */
 int64_t numeric_climb_turn (const struct numeric_climb *);
 

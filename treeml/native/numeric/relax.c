@@ -2,12 +2,14 @@
 #include "numeric/relax.h"
 #include "numeric/box_table.h"
 #include "numeric/core.h"
+#include "numeric/grouping.h"
 
 enum {
   central = 6,          /* a cut leaves at least one in this many rows of its interval on either side, if one does */
   weight_of_wrong = 15, /* how much more a row counts there that a single leaf predicts wrongly */
   left_of_core = 70,    /* cores keep this percentage of the cost of a leaf */
   most_leaves = 8,      /* up to this limit, leaves rather than levels are divided between the sides of a split */
+  most_depth = 64,      /* of a tree, since every level of a search takes room on the stack */
   least_core = 3,       /* trees of a smaller depth are bounded so fast that cores do not pay, */
   columns_of_core = 9   /* and with fewer columns there are not enough cuts to close */
 };
@@ -66,8 +68,15 @@ int numeric_relaxation_fits (const treeml_numeric *solver, int64_t depth, int64_
   if (solver->group || useful <= 2)
     return 0;
   if (has_all_leaves (depth, leaves))
-    return useful < 64;
+    return useful < most_depth || solver->options.leaf_price;
   return leaves > 3 && leaves <= most_leaves;
+}
+
+int64_t numeric_relaxation_most (const treeml_numeric *solver, int64_t depth, int64_t upper) {
+  const int64_t price = solver->options.leaf_price;
+  if (!price || depth < most_depth || upper / most_depth < price)
+    return upper;
+  return most_depth * price;
 }
 
 /* The depth of the sides of a split, if its own is `depth`. Sides that only prices limit are alike at every depth. */
@@ -266,6 +275,15 @@ static int reach_by_core (struct relaxed *node, int64_t size) {
   return 1;
 }
 
+/* A bound of the core by its classes or targets alone. */
+static int64_t low_of_rows (const struct relaxed *node, int64_t size) {
+  struct numeric_worker *worker = node->worker;
+  const int64_t leaves = leaves_of (node->known, size);
+  if (numeric_grouping_fits (worker->solver))
+    return numeric_grouping_bound (worker, node->core.row, node->core.rows, leaves);
+  return numeric_core_classes (worker, &node->core, leaves);
+}
+
 /* Raises the bound of a side of a cut to the target, or to its optimum. Returns whether it reaches the target. */
 static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int side, int64_t target) {
   const struct cut *at = &cuts->cut[cut];
@@ -275,7 +293,7 @@ static int raise_side (struct relaxed *node, struct cuts *cuts, int32_t cut, int
     return 1;
   const struct numeric_filter filter = {cuts->column, at->code, side};
   numeric_core_begin (node->worker, &node->core, node->set, &filter, at->position);
-  *low = greatest (*low, numeric_core_classes (node->worker, &node->core, leaves_of (node->known, size)));
+  *low = greatest (*low, low_of_rows (node, size));
   if (*low >= target)
     return 1;
   const struct box_key key = side ? box_key_subtract (node->key, at->key) : at->key;

@@ -23,6 +23,9 @@ void numeric_relaxation_destroy (treeml_numeric *, struct numeric_relaxation *);
    tests cost nothing. */
 int numeric_relaxation_fits (const treeml_numeric *, int64_t depth, int64_t leaves, int64_t upper);
 
+/* The highest target up to an upper bound: beyond it, leaves would be so cheap that trees could be too deep. */
+int64_t numeric_relaxation_most (const treeml_numeric *, int64_t depth, int64_t upper);
+
 /* A lower bound of all trees of this depth, at least the target if the optimum is. A lower result is the optimum if
    there is no bound on support, and none on the depth beside one on the leaves. If the search is stopping afterwards,
    the result means nothing. */

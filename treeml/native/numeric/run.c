@@ -1,8 +1,8 @@
 /* The course of a solve: limits, first trees, the search of all splits, and what it has proved. Also what its workers
    share: reasons to stop, and the best tree. */
 #include "numeric/child.h"
+#include "numeric/grouping.h"
 #include "numeric/climb.h"
-#include "numeric/hard.h"
 #include "numeric/improve.h"
 #include "numeric/relax.h"
 #include "simd/select.h"
@@ -82,7 +82,8 @@ int numeric_worker_create (struct numeric_worker *worker) {
 
 void numeric_worker_destroy (struct numeric_worker *worker) {
   numeric_relaxation_destroy (worker->solver, worker->relaxation);
-  numeric_hard_destroy (worker->solver, worker->climb.hard_rows);
+  numeric_grouping_destroy (worker->solver, worker->grouping);
+  numeric_climb_release (worker->solver, &worker->climb);
   numeric_improvement_destroy (worker->solver, worker->improvement);
   arena_release (&worker->solver->arena, worker->sums);
   arena_release (&worker->solver->arena, worker->row);
@@ -287,6 +288,15 @@ static void deepen (struct numeric_worker *worker, struct numeric_set *set) {
   numeric_tree_release (&solver->arena, &deeper);
 }
 
+/* A first bound by the targets alone, unless the search is so short that it needs none. */
+static void group_targets (struct numeric_worker *worker, const struct numeric_set *set) {
+  treeml_numeric *solver = worker->solver;
+  if (!numeric_grouping_fits (solver) || !solver->options.climb || solver->depth < 2 ||
+      set->rows * solver->columns <= small)
+    return;
+  numeric_raise_bound (solver, numeric_grouping_bound (worker, set->order[0], set->rows, solver->leaves));
+}
+
 static void first_trees (struct numeric_worker *worker, struct numeric_set *set) {
   treeml_numeric *solver = worker->solver;
   struct numeric_tree tree = {0}, better = {0};
@@ -296,6 +306,7 @@ static void first_trees (struct numeric_worker *worker, struct numeric_set *set)
     numeric_stop_search (solver, TREEML_MEMORY);
   if (solver->start.nodes)
     numeric_offer (worker, &solver->start);
+  group_targets (worker, set);
   const int64_t size = set->rows * solver->columns;
   if (solver->options.greedy && solver->depth > 1 && (solver->depth > 2 || size > 100000) && !numeric_poll (worker)) {
     if (size > large) {

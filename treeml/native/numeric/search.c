@@ -13,7 +13,10 @@
 
 enum {
   few_cuts = 4,
-  search_share = 4 /* the search has one in this many parts of the effort while relaxed splits raise the bound */
+  slow_squared = 8,   /* how many times longer it takes to sweep a row for a squared loss than for errors, */
+  slow_quantile = 32, /* and for an absolute or quantile loss */
+  brief_sides = 2,    /* sides of this depth are searched so fast that their search has most of the effort */
+  search_share = 4    /* the search has one in this many parts of the effort while relaxed splits raise the bound */
 };
 
 struct choice {
@@ -347,18 +350,31 @@ static void pause (struct numeric_node *node, struct numeric_worker *worker) {
     *effort = greatest (*effort, (worker->polls - polls) / 2);
   climb (node, worker);
   *effort = least (greatest (2 * *effort, solver->options.climb), INT64_MAX / 4);
-  worker->allowance = worker->climb.relaxing ? *effort / search_share + 1 : *effort;
+  const int most = node->depth <= brief_sides || !worker->climb.relaxing;
+  worker->allowance = most ? *effort : *effort / search_share + 1;
   begin_with_best (node);
+}
+
+/* The effort before the first pause. What is easy is solved without one. */
+static void begin_with_effort (struct numeric_node *node, struct numeric_worker *worker) {
+  const treeml_numeric *solver = node->solver;
+  const int times = solver->goal == numeric_goal_quantile  ? slow_quantile
+                    : solver->goal == numeric_goal_squared ? slow_squared
+                                                           : 1;
+  const int64_t brief = node->depth <= brief_sides ? solver->options.brief / times - worker->polls : 0;
+  const int64_t first = greatest (worker->first, brief);
+  worker->first = 0;
+  if (first > 0)
+    worker->allowance = first;
+  else
+    pause (node, worker);
 }
 
 static void work (struct numeric_node *node, struct numeric_worker *worker) {
   treeml_numeric *solver = node->solver;
   struct numeric_side side[2] = {0};
-  if (node->pauses && worker->first) {
-    worker->allowance = worker->first;
-    worker->first = 0;
-  } else if (node->pauses)
-    pause (node, worker);
+  if (node->pauses)
+    begin_with_effort (node, worker);
   uint64_t *bits = arena_allocate (&solver->arena, (size_t) node->set->rows / 64 + 2, sizeof *bits);
   void *room = arena_allocate (&solver->arena, (size_t) node->set->rows + 128, (size_t) solver->kernel->cell);
   if (!bits || !room)
@@ -500,6 +516,14 @@ static void release (struct numeric_node *node, const struct numeric_neighbour *
   arena_release (arena, node->trace);
 }
 
+/* Whether something else is done between the parts of a search. Only the bound is raised beside a tree of depth three.
+ */
+static int has_pauses (const treeml_numeric *solver, int64_t depth) {
+  if (depth <= brief_sides || solver->options.threads > 1)
+    return 0;
+  return solver->options.climb || (solver->options.improve && depth > brief_sides + 1);
+}
+
 struct numeric_outcome numeric_search (struct numeric_worker *worker, struct numeric_set *set,
                                        const struct numeric_task *task, struct numeric_tree *tree,
                                        struct numeric_warm *warm) {
@@ -507,19 +531,19 @@ struct numeric_outcome numeric_search (struct numeric_worker *worker, struct num
   const int64_t depth = task->depth, leaves = task->leaves;
   const int root = task->root;
   worker->statistics.nodes++;
-  struct numeric_node node = {
-      .solver = solver,
-      .set = set,
-      .path = task->path,
-      .depth = depth - 1,
-      .upper = task->budget,
-      .lowest = NUMERIC_NONE,
-      .root = root,
-      .tree = tree,
-      .pauses = root && depth > 3 && solver->options.threads == 1 && (solver->options.climb || solver->options.improve),
-      .beyond = task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
-      .all_leaves = leaves,
-      .first_column = -1};
+  struct numeric_node node = {.solver = solver,
+                              .set = set,
+                              .path = task->path,
+                              .depth = depth - 1,
+                              .upper = task->budget,
+                              .lowest = NUMERIC_NONE,
+                              .root = root,
+                              .tree = tree,
+                              .pauses = root && has_pauses (solver, depth),
+                              .beyond =
+                                  task->known ? numeric_deeper_price (solver->options.leaf_price, task->known - 1) : 0,
+                              .all_leaves = leaves,
+                              .first_column = -1};
   tree->nodes = 0;
   if (root)
     begin_with_best (&node);

@@ -318,9 +318,12 @@ struct numeric_climb {
   int final;                     /* whether they cannot raise it any further */
   struct numeric_set *hard_rows; /* that are hard to predict, see hard.h; or NULL */
   int sought;                    /* whether such rows were looked for */
+  struct numeric_set *sample;    /* every `step`-th row; or NULL */
+  int64_t step, most_step;       /* steps above `most_step`, unless that is 0, leave too few rows */
 };
 
 struct numeric_child;
+struct numeric_grouping;
 struct numeric_relaxation;
 struct numeric_improvement;
 struct numeric_worker {
@@ -336,6 +339,7 @@ struct numeric_worker {
   struct numeric_child *child;
   struct numeric_climb climb;
   struct numeric_relaxation *relaxation;   /* what is known about relaxed splits, or NULL */
+  struct numeric_grouping *grouping;       /* of targets, if leaves predict one number; or NULL */
   struct numeric_improvement *improvement; /* the search for trees by replacing parts of them, or NULL */
   int64_t *sums;                           /* memory for sums of every plane */
   int32_t *row;                            /* memory for every row */
