@@ -35,7 +35,8 @@ SHARE = 0.2  # of the time that is left, for the search without the requirements
 AT_MOST = 20.0  # seconds for it
 SHARE_OF_PRICES = 0.4  # of the time that is left, for searches with prices on the requirements
 # The same if few leaves are allowed: with a price per leaf, too, the bound rises much further in the time.
-SHARE_WITH_FEW_LEAVES, SHARE_OF_PRICES_SHALLOW = 2  # levels of the trees that show good prices
+SHARE_WITH_FEW_LEAVES, SHARE_OF_PRICES_OF_LEAVES = 0.05, 0.7
+SHALLOW = 2  # levels of the trees that show good prices
 FIRST = 2.0  # seconds for a first tree, at most
 LARGEST = ("peak_memory", "longest_list", "tests", "rows")  # statistics of several searches that do not add up,
 OF_ONE = ("objective", "objective_bound")  # and those that have no meaning for all of them
