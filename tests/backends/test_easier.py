@@ -283,6 +283,7 @@ def test_which_problems_have_easier_ones() -> None:
     few, many = table(1), table(1, rows=400, levels=10**6)
     pure = "minimize errors require depth <= 3 require purity >= 0.7"
     assert search_of(problem_of("minimize gini require depth <= 3", few), Limits()) is chords.search
+    assert search_of(problem_of("minimize gini then minimize leaves require depth <= 3", few), Limits()) is None
     assert search_of(problem_of(pure, few), Limits()) is without_rules
     assert search_of(problem_of(pure, many), Limits()) is None  # the coupled kernel on columns asks by itself
     assert search_of(problem_of("minimize errors require depth <= 3", few), Limits()) is None
