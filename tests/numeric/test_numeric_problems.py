@@ -231,8 +231,8 @@ def test_few_leaves_over_columns_with_many_cuts_go_to_the_kernel_that_divides_th
     limits: str, levels: int, kernel: str
 ) -> None:
     random = np.random.default_rng(3)
-    data = {f"x{place}": random.integers(0, levels, 300).tolist() for place in range(3)}
-    data["y"] = ((np.array(data["x0"]) > 4) ^ (random.random(300) < 0.2)).astype(int).tolist()
+    data = {f"x{place}": random.integers(0, levels, 1000).tolist() for place in range(3)}
+    data["y"] = ((np.array(data["x0"]) > 4) ^ (random.random(1000) < 0.2)).astype(int).tolist()
     dataset, request = prepare(f"predict y minimize errors require {limits}", data)
     assert choose_kernel(lower(dataset, request).form(numeric=True).problem, {})[0] == kernel
     if "3" in limits:
