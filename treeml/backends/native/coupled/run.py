@@ -125,11 +125,11 @@ class CoupledRun(NativeRun):
         best, start = first, tree_of(first, self.problem) if len(first.test) else self.start
         lower = _whole(first.bound)
         on_columns = self.on_columns
-        turn = self.turn_of_prices(depth)
+        turn, is_slow = self.turn_of_prices(depth), False  # does already a search of less depth take long?
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
             if shallow == turn and not self._is_ending:
-                lower, start = self.priced(task, lower, start, tells)
+                lower, start = self.priced(task, lower, start, tells, is_slow)
             if on_columns and depth == DEEP:
                 break
             # With prices still to come, the best tree of two levels is worth a share of the time, but no more.
@@ -143,8 +143,9 @@ class CoupledRun(NativeRun):
                 return replace(best, status=status, stop=found.stop, bound=lower)
             if found.stop != "proved" and not is_first:
                 break
+            is_slow = is_slow or found.stop != "proved"
         if turn == depth and not self._is_ending:
-            lower, start = self.priced(task, lower, start, tells)
+            lower, start = self.priced(task, lower, start, tells, is_slow)
         self.tells = tells
         return self.search(solver, task, depth, start, lower=lower)
 
@@ -157,9 +158,12 @@ class CoupledRun(NativeRun):
         return depth if depth > DEEP and self.limits.deadline.left() < LITTLE else None
 
     def priced(
-        self, task: CoupledTask, lower: int | None, start: Node | None, tells: bool
+        self, task: CoupledTask, lower: int | None, start: Node | None, tells: bool, has_most_time: bool
     ) -> tuple[int | None, Node | None]:
-        """A bound and a tree that are at least as good, from searches with prices on the requirements."""
+        """A bound and a tree that are at least as good, from searches with prices on the requirements.
+
+        These have most of the time if the searches after them are unlikely to end.
+        """
         if self.one_goal is None:
             return lower, start
         depth, on_columns = depth_of(self.problem), self.on_columns
@@ -167,9 +171,9 @@ class CoupledRun(NativeRun):
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
         left = self.limits.deadline.left()
-        seconds = (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left
+        seconds = (LARGER_SHARE if left < LITTLE or has_most_time else PRICED_SHARE) * left
         is_slow = depth >= SLOW_BOUND[self.kernel]
-        if left > MUCH or not is_slow:
+        if not has_most_time and (left > MUCH or not is_slow):
             cells = self.problem.rows * len(self.problem.features)
             seconds = min(max(PRICED[depth > DEEP + 1], SECONDS_PER_CELL * cells * on_columns), seconds)
         if on_columns and depth > DEEP and task.sums:
