@@ -25,8 +25,8 @@ from treeml.backends.run import run
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.impurity_lines import MOST, WHOLE, lines_below
-from treeml.problem.problem import Goal, Problem
-from treeml.problem.terms import Leaves, Sum
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Leaf, Node
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
@@ -128,6 +128,17 @@ def test_chords_bound_the_best_mixture(text: str, seed: int) -> None:
     assert known.value == evaluate_goals(problem, known.tree)
     if seed < 3:  # two classes: chords come close to the cost of mixtures
         assert float(known.value[0] - known.bound) <= 0.2 * max(1.0, abs(float(known.value[0])))
+
+
+def test_a_limit_on_labels_that_every_tree_meets_is_left_out() -> None:
+    problem = problem_of("minimize gini require depth <= 2", table(2))
+    idle = Bound(Sum(((Fraction(1), Predicted(np.ones((problem.rows, 2), dtype=np.int64))),)), "<=", Fraction(10**6))
+    limited = problem.asking(problem.goals, (*problem.bounds, idle))
+    assert not list(NATIVE.refusals(limited))
+    answer = with_easier(limited, Limits(), None, None, stopped, NATIVE.bounding, chords.search)
+    same = with_easier(problem, Limits(), None, None, stopped, NATIVE.bounding, chords.search)
+    assert answer.bound == same.bound
+    assert answer.bound is not None
 
 
 def test_more_chords_raise_the_bound() -> None:

@@ -8,7 +8,6 @@ exact, and the search is repeated. So the bound rises towards the value of the b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
@@ -26,6 +25,7 @@ from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Custom, Leaves, Predicted, Sum
 from treeml.problem.tree import Node
 
+KEPT = frozenset({"Depth", "Leaves", "Support", "Used"})  # bounds on these do not look at labels
 FEW_CHORDS, MOST_CHORDS = 6, 32  # after those that count errors, and at most: the time grows with their number
 
 
@@ -73,8 +73,9 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
         return None
     unit = factor * lines.unit
     parts = ((Fraction(1), Predicted(lines.cost)), (Fraction(floor(price / unit)), Leaves()))
-    asked = problem.asking((Goal(Sum(parts if parts[1][0] else parts[:1])),), problem.bounds)
-    asked = replace_classes(asked, lines.cost.shape[1])
+    goal = Goal(Sum(parts if parts[1][0] else parts[:1]))
+    kept = tuple(bound for bound in problem.bounds if bound.sum.kinds() <= KEPT)
+    asked = problem.asking((goal,), kept, classes=lines.cost.shape[1])
     if next(refusals(asked), None) is not None:
         return None
     rounding = sum((abs(each) * term.rounding for each, term in total.parts if isinstance(term, Custom)), Fraction(0))
@@ -89,14 +90,6 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
         return max(least, least_of_others + unit * bound - rounding)
 
     return EasierProblem(asked, "chords", bounded, labels_of)
-
-
-def replace_classes(problem: Problem, classes: int) -> Problem:
-    """The problem with other labels; answers to tests are kept if they were computed."""
-    other = replace(problem, classes=classes)
-    if "bits" in vars(problem):
-        vars(other)["bits"] = problem.bits
-    return other
 
 
 def _mixture(total: Sum) -> tuple[Fraction, ImpurityCost] | None:
