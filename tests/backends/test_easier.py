@@ -24,7 +24,7 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.impurity_cost import ImpurityCost
-from treeml.problem.impurity_lines import MOST, WHOLE, lines_below
+from treeml.problem.impurity_lines import HALF_TO_ONE, MOST, lines_below
 from treeml.problem.problem import Bound, Goal, Problem
 from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Leaf, Node
@@ -85,15 +85,15 @@ def test_no_set_of_rows_costs_less_than_its_lines(kind: str, classes: int) -> No
         labels = random.integers(0, classes, rows).astype(np.int32)
         weight = random.integers(1, 1 if number % 3 else 2**20, rows, endpoint=True)
         impurity = ImpurityCost(kind, labels, classes, weight, Fraction(1, 1 + number % 4))
-        shares = {Fraction(int(each), 97) for each in random.integers(1, 97, number % 9)}
-        lines = lines_below(impurity, sorted({*WHOLE, *shares}))
+        shares = {Fraction(int(each), 97) for each in random.integers(49, 97, number % 9)}
+        lines = lines_below(impurity, sorted({*HALF_TO_ONE, *shares}))
         assert lines is not None
         least = lines.unit * int(lines.cost.sum(axis=0).min())
         exact = impurity(np.arange(rows))
         assert float(least) <= exact + impurity.rounding
         if classes == 2 and kind != "code length":
             share = Fraction(int(weight[labels == 1].sum()), int(weight.sum()))
-            at_end = lines_below(impurity, sorted({*WHOLE, share}))
+            at_end = lines_below(impurity, sorted({*HALF_TO_ONE, max(share, 1 - share)}))
             assert at_end is not None
             value = float(at_end.unit * int(at_end.cost.sum(axis=0).min()))
             assert value == pytest.approx(exact, rel=0.01, abs=0.01 * float(weight.sum() * impurity.scale))
@@ -103,7 +103,7 @@ def test_weights_of_many_digits_have_coarser_lines_or_none() -> None:
     labels = np.array([0, 1, 1], dtype=np.int32)
     for size, has_lines in ((2**35, True), (MOST, False)):
         impurity = ImpurityCost("entropy", labels, 2, np.full(3, size, dtype=np.int64), Fraction(1))
-        lines = lines_below(impurity, WHOLE)
+        lines = lines_below(impurity, HALF_TO_ONE)
         assert (lines is not None) is has_lines
         assert lines is None or float(lines.unit * int(lines.cost.sum(axis=0).min())) <= impurity(np.arange(3))
 
