@@ -36,7 +36,7 @@ DEEP = 3  # from this depth on, prices on requirements and smaller depths may co
 SHORT, SHORT_SHARE = 0.3, 0.25  # if a search has not ended after this many seconds, or this share of the time
 SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a search has a bound late
 PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
-SECONDS_PER_CELL = 2e-5  # of the columns; the same for large tables, whose single searches take longer
+MANY_CELLS = 100_000  # rows times columns: from here on, searches with coupled requirements take long at any such depth
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
 MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
@@ -125,7 +125,8 @@ class CoupledRun(NativeRun):
         best, start = first, tree_of(first, self.problem) if len(first.test) else self.start
         lower = _whole(first.bound)
         on_columns = self.on_columns
-        turn, is_slow = self.turn_of_prices(depth), False  # does already a search of less depth take long?
+        turn = self.turn_of_prices(depth)
+        is_slow = on_columns and self.problem.rows * len(self.problem.features) >= MANY_CELLS
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
             if shallow == turn and not self._is_ending:
@@ -174,8 +175,7 @@ class CoupledRun(NativeRun):
         seconds = (LARGER_SHARE if left < LITTLE or has_most_time else PRICED_SHARE) * left
         is_slow = depth >= SLOW_BOUND[self.kernel]
         if not has_most_time and (left > MUCH or not is_slow):
-            cells = self.problem.rows * len(self.problem.features)
-            seconds = min(max(PRICED[depth > DEEP + 1], SECONDS_PER_CELL * cells * on_columns), seconds)
+            seconds = min(PRICED[depth > DEEP + 1], seconds)
         if on_columns and depth > DEEP and task.sums:
             prices.search_first(DEEP, seconds / 3)
         prices.search(seconds)
