@@ -24,9 +24,9 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import evaluate_goals, is_answer
 from treeml.problem.impurity_cost import ImpurityCost
-from treeml.problem.impurity_lines import MOST, WHOLE, lines_below
-from treeml.problem.problem import Goal, Problem
-from treeml.problem.terms import Leaves, Sum
+from treeml.problem.impurity_lines import HALF_TO_ONE, MOST, lines_below
+from treeml.problem.problem import Bound, Goal, Problem
+from treeml.problem.terms import Leaves, Predicted, Sum
 from treeml.problem.tree import Leaf, Node
 from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
@@ -85,15 +85,15 @@ def test_no_set_of_rows_costs_less_than_its_lines(kind: str, classes: int) -> No
         labels = random.integers(0, classes, rows).astype(np.int32)
         weight = random.integers(1, 1 if number % 3 else 2**20, rows, endpoint=True)
         impurity = ImpurityCost(kind, labels, classes, weight, Fraction(1, 1 + number % 4))
-        shares = {Fraction(int(each), 97) for each in random.integers(1, 97, number % 9)}
-        lines = lines_below(impurity, sorted({*WHOLE, *shares}))
+        shares = {Fraction(int(each), 97) for each in random.integers(49, 97, number % 9)}
+        lines = lines_below(impurity, sorted({*HALF_TO_ONE, *shares}))
         assert lines is not None
         least = lines.unit * int(lines.cost.sum(axis=0).min())
         exact = impurity(np.arange(rows))
         assert float(least) <= exact + impurity.rounding
         if classes == 2 and kind != "code length":
             share = Fraction(int(weight[labels == 1].sum()), int(weight.sum()))
-            at_end = lines_below(impurity, sorted({*WHOLE, share}))
+            at_end = lines_below(impurity, sorted({*HALF_TO_ONE, max(share, 1 - share)}))
             assert at_end is not None
             value = float(at_end.unit * int(at_end.cost.sum(axis=0).min()))
             assert value == pytest.approx(exact, rel=0.01, abs=0.01 * float(weight.sum() * impurity.scale))
@@ -103,7 +103,7 @@ def test_weights_of_many_digits_have_coarser_lines_or_none() -> None:
     labels = np.array([0, 1, 1], dtype=np.int32)
     for size, has_lines in ((2**35, True), (MOST, False)):
         impurity = ImpurityCost("entropy", labels, 2, np.full(3, size, dtype=np.int64), Fraction(1))
-        lines = lines_below(impurity, WHOLE)
+        lines = lines_below(impurity, HALF_TO_ONE)
         assert (lines is not None) is has_lines
         assert lines is None or float(lines.unit * int(lines.cost.sum(axis=0).min())) <= impurity(np.arange(3))
 
@@ -128,6 +128,17 @@ def test_chords_bound_the_best_mixture(text: str, seed: int) -> None:
     assert known.value == evaluate_goals(problem, known.tree)
     if seed < 3:  # two classes: chords come close to the cost of mixtures
         assert float(known.value[0] - known.bound) <= 0.2 * max(1.0, abs(float(known.value[0])))
+
+
+def test_a_limit_on_labels_that_every_tree_meets_is_left_out() -> None:
+    problem = problem_of("minimize gini require depth <= 2", table(2))
+    idle = Bound(Sum(((Fraction(1), Predicted(np.ones((problem.rows, 2), dtype=np.int64))),)), "<=", Fraction(10**6))
+    limited = problem.asking(problem.goals, (*problem.bounds, idle))
+    assert not list(NATIVE.refusals(limited))
+    answer = with_easier(limited, Limits(), None, None, stopped, NATIVE.bounding, chords.search)
+    same = with_easier(problem, Limits(), None, None, stopped, NATIVE.bounding, chords.search)
+    assert answer.bound == same.bound
+    assert answer.bound is not None
 
 
 def test_more_chords_raise_the_bound() -> None:
@@ -283,6 +294,7 @@ def test_which_problems_have_easier_ones() -> None:
     few, many = table(1), table(1, rows=400, levels=10**6)
     pure = "minimize errors require depth <= 3 require purity >= 0.7"
     assert search_of(problem_of("minimize gini require depth <= 3", few), Limits()) is chords.search
+    assert search_of(problem_of("minimize gini then minimize leaves require depth <= 3", few), Limits()) is None
     assert search_of(problem_of(pure, few), Limits()) is without_rules
     assert search_of(problem_of(pure, many), Limits()) is None  # the coupled kernel on columns asks by itself
     assert search_of(problem_of("minimize errors require depth <= 3", few), Limits()) is None

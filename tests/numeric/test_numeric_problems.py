@@ -26,6 +26,7 @@ from treeml.solving.choice import lower
 from treeml.solving.pipeline import prepare
 from treeml.testing.problems import Sizes, bound, errors, from_columns, random_problem, single
 
+KERNELS = ("binary", "numeric")
 KINDS = ("Predicted", "Leaves", "Support", "Loss", "TestCost")
 
 
@@ -212,6 +213,32 @@ def test_columns_with_few_cuts_go_to_the_kernel_that_counts_pairs_if_it_can(text
     assert choose_kernel(problem, {})[0] == kernel
     kernels = (f"{model} solve with native(kernel = {each})" for each in ("binary", "numeric"))
     assert [tml.parse(each).solve(data).objective for each in kernels] == [model.solve(data).objective] * 2
+
+
+@pytest.mark.parametrize(
+    ("limits", "levels", "kernel"),
+    [
+        ("leaves <= 4", 16, "numeric"),
+        ("leaves <= 8", 16, "numeric"),
+        ("leaves <= 3", 16, "binary"),
+        ("leaves <= 9", 16, "binary"),
+        ("leaves <= 4 require depth <= 2", 16, "binary"),  # the limit does not matter
+        ("leaves <= 4 require depth <= 3", 16, "numeric"),
+        ("leaves <= 4", 8, "binary"),
+    ],
+)
+def test_few_leaves_over_columns_with_many_cuts_go_to_the_kernel_that_divides_them(
+    limits: str, levels: int, kernel: str
+) -> None:
+    random = np.random.default_rng(3)
+    data = {f"x{place}": random.integers(0, levels, 1000).tolist() for place in range(3)}
+    data["y"] = ((np.array(data["x0"]) > 4) ^ (random.random(1000) < 0.2)).astype(int).tolist()
+    dataset, request = prepare(f"predict y minimize errors require {limits}", data)
+    assert choose_kernel(lower(dataset, request).form(numeric=True).problem, {})[0] == kernel
+    if "3" in limits:
+        texts = [f"predict y minimize errors require {limits} solve with native(kernel = {each})" for each in KERNELS]
+        first, second = (tml.parse(text).solve(data) for text in texts)
+        assert first.objective == second.objective == tml.parse(texts[0].split(" solve")[0]).solve(data).objective
 
 
 def test_more_tests_than_pairs_are_counted_of_go_to_the_numeric_kernel() -> None:

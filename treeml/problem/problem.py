@@ -122,9 +122,9 @@ class Problem:
         kept = {*(each.name for each in fields(self)), "bits"}
         return {name: value for name, value in vars(self).items() if name in kept}
 
-    def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...]) -> Problem:
-        """The same rows and tests with other goals and bounds; bits are kept if they were computed."""
-        other = replace(self, goals=goals, bounds=bounds)
+    def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...], classes: int | None = None) -> Problem:
+        """The same rows and tests with other goals, bounds and maybe labels; bits are kept if they were computed."""
+        other = replace(self, goals=goals, bounds=bounds, classes=self.classes if classes is None else classes)
         if "bits" in vars(self):
             vars(other)["bits"] = self.bits
         return other

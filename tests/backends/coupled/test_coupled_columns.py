@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from treeml.backends.contract import Answer, Deadline, Limits, Progress, Status,
 from treeml.backends.native import kernel_choice
 from treeml.backends.native.backend import NativeBackend
 from treeml.backends.native.coupled import depths
+from treeml.backends.native.coupled import run as coupled_run
+from treeml.backends.native.coupled.priced import PricedBounds
+from treeml.backends.native.coupled.run import CoupledRun
 from treeml.backends.native.kernel_choice import choose_kernel, coupled_obstacle
 from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
@@ -127,6 +132,39 @@ def test_after_the_first_tree_every_depth_is_searched(monkeypatch: pytest.Monkey
     monkeypatch.setattr(depths, "FIRST", 60.0)
     assert slow.status is Status.OPTIMAL
     assert solved(problem).objective == slow.objective
+
+
+def test_prices_have_most_of_the_time_if_two_levels_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then three and four levels would take far longer, and nothing else would raise the bound."""
+    seconds: list[float] = []
+    searched, limits = CoupledRun.search, Limits(Deadline.after(1000), options=NUMERIC)
+
+    def cut_short(run: CoupledRun, *given: Any, **named: Any) -> Any:
+        return searched(run, *given, **{**named, "seconds": 0.0})
+
+    def prices(bounds: PricedBounds, given: float) -> None:
+        seconds.append(given)
+
+    monkeypatch.setattr(PricedBounds, "search", prices)
+    monkeypatch.setattr(PricedBounds, "search_first", lambda bounds, depth, given: None)
+    monkeypatch.setattr(CoupledRun, "search", cut_short)
+    solved(ward(rows=400, depth=4), limits)
+    monkeypatch.setattr(CoupledRun, "search", first_cut_short(searched))
+    solved(ward(rows=400, depth=4), Limits(Deadline.after(1000), options=NUMERIC))
+    monkeypatch.setattr(coupled_run, "MANY_CELLS", 0)  # a large table: the same without a try
+    solved(ward(rows=400, depth=4), Limits(Deadline.after(1000), options=NUMERIC))
+    assert [each > 500 for each in seconds] == [True, False, True]
+    assert seconds[1] < 10
+
+
+def first_cut_short(searched: Callable[..., Any]) -> Callable[..., Any]:
+    """Searches of more than two levels end at once, and those of two levels have all the time that they need."""
+
+    def search(run: CoupledRun, solver: Any, task: Any, depth: int, *given: Any, **named: Any) -> Any:
+        seconds = float("inf") if depth == 2 else 0.0
+        return searched(run, solver, task, depth, *given, **{**named, "seconds": seconds})
+
+    return search
 
 
 def test_a_start_tree_is_taken() -> None:

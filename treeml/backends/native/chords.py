@@ -8,11 +8,8 @@ exact, and the search is repeated. So the bound rises towards the value of the b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import floor
-
-import numpy as np
 
 from treeml.backends.contract import Deadline, Status
 from treeml.backends.native.coupled.relabeling import labeled
@@ -20,13 +17,15 @@ from treeml.backends.native.easier import EasierProblem, Known
 from treeml.backends.native.refusals import refusals
 from treeml.problem.evaluate import Routed
 from treeml.problem.impurity_cost import ImpurityCost
-from treeml.problem.impurity_lines import WHOLE, lines_below
+from treeml.problem.impurity_lines import HALF_TO_ONE, lines_below
 from treeml.problem.magnitudes import added
 from treeml.problem.problem import Goal, Problem
 from treeml.problem.terms import Custom, Leaves, Predicted, Sum
 from treeml.problem.tree import Node
 
-FEW_CHORDS, MOST_CHORDS = 6, 32  # after those that count errors, and at most: the time grows with their number
+KEPT = frozenset({"Depth", "Leaves", "Support", "Used"})  # bounds on these do not look at labels
+MORE_ENDS = (Fraction(2, 3), Fraction(5, 6))  # after the chords that count errors
+MOST_LINES = 32  # of all classes: the time of a search grows with their number
 
 
 def takes(problem: Problem) -> bool:
@@ -38,24 +37,18 @@ def search(known: Known, deadline: Deadline) -> None:
     problem = known.problem
     found = _mixture(problem.goals[0].sum)
     assert found is not None
-    ends: Sequence[Fraction] = WHOLE
+    ends: Sequence[Fraction] = HALF_TO_ONE
     start = known.tree
     while (easier := with_chords(problem, ends)) is not None:
         answer = known.ask(easier, deadline, start)
         if answer.status is not Status.OPTIMAL or answer.tree is None or known.is_proved:
             return
-        finer = _finer(ends, _shares(problem, found[1], answer.tree))
-        if len(finer) == len(ends) or len(finer) > MOST_CHORDS + 1 or known.is_interrupted or deadline.passed:
+        more = MORE_ENDS if ends is HALF_TO_ONE else _shares(problem, found[1], answer.tree)
+        finer = tuple(sorted({*ends, *more}))
+        lines = found[1].classes * (len(finer) - 1)
+        if len(finer) == len(ends) or lines > MOST_LINES or known.is_interrupted or deadline.passed:
             return
         ends, start = finer, answer.tree
-
-
-def _finer(ends: Sequence[Fraction], shares: Sequence[Fraction]) -> Sequence[Fraction]:
-    """More ends: a few everywhere at first, since errors say little about good shares; then those of good trees."""
-    if not shares:
-        return ends
-    more = (Fraction(number, FEW_CHORDS) for number in range(1, FEW_CHORDS)) if ends is WHOLE else shares
-    return tuple(sorted({*ends, *more}))
 
 
 def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | None:
@@ -73,8 +66,9 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
         return None
     unit = factor * lines.unit
     parts = ((Fraction(1), Predicted(lines.cost)), (Fraction(floor(price / unit)), Leaves()))
-    asked = problem.asking((Goal(Sum(parts if parts[1][0] else parts[:1])),), problem.bounds)
-    asked = replace_classes(asked, lines.cost.shape[1])
+    goal = Goal(Sum(parts if parts[1][0] else parts[:1]))
+    kept = tuple(bound for bound in problem.bounds if bound.sum.kinds() <= KEPT)
+    asked = problem.asking((goal,), kept, classes=lines.cost.shape[1])
     if next(refusals(asked), None) is not None:
         return None
     rounding = sum((abs(each) * term.rounding for each, term in total.parts if isinstance(term, Custom)), Fraction(0))
@@ -91,14 +85,6 @@ def with_chords(problem: Problem, ends: Sequence[Fraction]) -> EasierProblem | N
     return EasierProblem(asked, "chords", bounded, labels_of)
 
 
-def replace_classes(problem: Problem, classes: int) -> Problem:
-    """The problem with other labels; answers to tests are kept if they were computed."""
-    other = replace(problem, classes=classes)
-    if "bits" in vars(problem):
-        vars(other)["bits"] = problem.bits
-    return other
-
-
 def _mixture(total: Sum) -> tuple[Fraction, ImpurityCost] | None:
     """The factor and the cost of the only part that is a user's function, if it is one of mixtures."""
     parts = [(factor, term.function) for factor, term in total.parts if isinstance(term, Custom)]
@@ -108,9 +94,10 @@ def _mixture(total: Sum) -> tuple[Fraction, ImpurityCost] | None:
 
 
 def _shares(problem: Problem, impurity: ImpurityCost, tree: Node) -> list[Fraction]:
-    """The shares of the second of two classes in the leaves."""
-    if impurity.classes != 2:
-        return []
-    second = np.where(impurity.labels == 1, impurity.weight, 0)
-    weights = [(added(second[rows]), added(impurity.weight[rows])) for _, _, rows in Routed(problem, tree).leaves]
-    return [Fraction(one, whole) for one, whole in weights if whole]
+    """The shares of the heaviest classes of the leaves, where they are more than half."""
+    errors, shares = impurity.errors(), []
+    for _, _, rows in Routed(problem, tree).leaves:
+        whole, wrong = added(impurity.weight[rows]), min(added(of_class) for of_class in errors[rows].T)
+        if 2 * wrong < whole:
+            shares.append(1 - Fraction(wrong, whole))
+    return shares

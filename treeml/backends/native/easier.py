@@ -47,20 +47,21 @@ class Known:
     value: tuple[Fraction, ...] | None = None
     bound: Fraction | None = None  # on the first goal
     proof: Proof = ()
+    told: tuple[tuple[Fraction, ...] | None, Fraction | None] = (None, None)  # value and bound, as last reported
     is_interrupted: bool = False
     began: float = field(default_factory=monotonic)
 
     def ask(self, easier: EasierProblem, deadline: Deadline, start: Node | None = None) -> Answer:
         """The answer to an easier problem; its bound is kept, and its tree if that is one of the whole problem."""
 
-        def told(moment: Progress) -> bool:
+        def heard(moment: Progress) -> bool:
             if moment.bound is not None and len(easier.problem.goals) == 1:
                 self.raise_to(easier, moment.bound, moment.evidence)
             self.is_interrupted = self.is_interrupted or not self.tell()
             return not self.is_interrupted
 
         limits = replace(self.limits, deadline=deadline, options=NO_OPTIONS, gap=Fraction(0), share=None, news=None)
-        answer = self.bounding(easier.problem, limits, start, told)
+        answer = self.bounding(easier.problem, limits, start, heard)
         self.is_interrupted = self.is_interrupted or answer.stop is Stop.INTERRUPTED
         if answer.status is Status.OPTIMAL and answer.objective:
             self.raise_to(easier, answer.objective[0] - answer.tolerance, answer.evidence)
@@ -83,12 +84,13 @@ class Known:
             self.tree, self.value = tree, value
 
     def tell(self) -> bool:
-        """Reports the bound, and a tree if there is one; False if the listener wants to stop."""
+        """Reports the bound and the tree if they are new, else the time; False if the listener wants to stop."""
         if self.on_progress is None:
             return True
-        seconds = monotonic() - self.began
-        if len(self.problem.goals) > 1:
+        seconds, known = monotonic() - self.began, (self.value, self.bound)
+        if len(self.problem.goals) > 1 or known == self.told:
             return self.on_progress(Progress(seconds)) is not False
+        self.told = known
         return self.on_progress(Progress(seconds, self.value, self.bound, self.tree, evidence=self.proof)) is not False
 
     @property

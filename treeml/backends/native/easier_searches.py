@@ -9,13 +9,17 @@ from treeml.backends.native import chords
 from treeml.backends.native.easier import EasierProblem, Known, Search
 from treeml.backends.native.goals import kind
 from treeml.backends.native.kernel_choice import COUPLED_KERNELS, choose_kernel
+from treeml.backends.native.then_leaves import is_real_then_leaves
 from treeml.problem.problem import Bound, Problem
 from treeml.problem.terms import LeafErrors, Purity
 
 
 def search_of(problem: Problem, limits: Limits) -> Search | None:
-    """None if its own search has a bound as soon as others, or if options ask for this search."""
-    if limits.options or not problem.goals or not problem.rows:
+    """None if its own search has a bound as soon as others, or if options ask for this search.
+
+    Neither has a search that begins with the first goal alone: easier problems are asked there.
+    """
+    if limits.options or not problem.goals or not problem.rows or is_real_then_leaves(problem):
         return None
     if chords.takes(problem):
         return chords.search

@@ -198,10 +198,12 @@ def prefer_numeric(problem: Problem) -> tuple[bool, str]:
 
 
 def has_few_leaves(problem: Problem) -> bool:
-    """Does a low limit on leaves matter, which the numeric kernel bounds by itself?"""
+    """Does a low limit on leaves matter beside costs of classes, which the numeric kernel bounds by itself?"""
     from treeml.backends.native.priced_leaves import FEW_LEAVES  # imported here: start-up time
 
     leaves, depth = problem.bound_on("Leaves", "<="), problem.max_depth
+    if any(goal.sum.kinds() - {"Predicted", "Leaves"} for goal in problem.goals):
+        return False
     if leaves is None or not LEAST_DIVIDED <= leaves < FEW_LEAVES + 1:
         return False
     return depth is None or leaves < 2 ** max(0, min(depth, FEW_LEAVES))

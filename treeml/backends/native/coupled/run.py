@@ -36,7 +36,7 @@ DEEP = 3  # from this depth on, prices on requirements and smaller depths may co
 SHORT, SHORT_SHARE = 0.3, 0.25  # if a search has not ended after this many seconds, or this share of the time
 SLOW_BOUND = {"coupled": 5, "coupled numeric": 4}  # from this depth on, a search has a bound late
 PRICED, PRICED_SHARE = (1.0, 20.0), 0.5  # seconds for searches with prices, if bounds are not slow and if they are,
-SECONDS_PER_CELL = 2e-5  # of the columns; the same for large tables, whose single searches take longer
+MANY_CELLS = 100_000  # rows times columns: from here on, searches with coupled requirements take long at any such depth
 LITTLE, LARGER_SHARE = 2.0, 0.7  # and their share of the time, at most; with so little time, it is larger
 MUCH = 60.0  # seconds; with more time, slow bounds may come from the search itself
 MANY_ENTRIES, SECONDS_PER_ENTRY = 1 << 24, 2.5e-9  # tests times rows; to make these answers ready for a search
@@ -126,10 +126,11 @@ class CoupledRun(NativeRun):
         lower = _whole(first.bound)
         on_columns = self.on_columns
         turn = self.turn_of_prices(depth)
+        is_slow = on_columns and self.problem.rows * len(self.problem.features) >= MANY_CELLS
         tells, self.tells = self.tells, False  # a bound for one depth does not hold for deeper trees
         for shallow in range(2, depth):
             if shallow == turn and not self._is_ending:
-                lower, start = self.priced(task, lower, start, tells)
+                lower, start = self.priced(task, lower, start, tells, is_slow)
             if on_columns and depth == DEEP:
                 break
             # With prices still to come, the best tree of two levels is worth a share of the time, but no more.
@@ -143,8 +144,9 @@ class CoupledRun(NativeRun):
                 return replace(best, status=status, stop=found.stop, bound=lower)
             if found.stop != "proved" and not is_first:
                 break
+            is_slow = is_slow or found.stop != "proved"
         if turn == depth and not self._is_ending:
-            lower, start = self.priced(task, lower, start, tells)
+            lower, start = self.priced(task, lower, start, tells, is_slow)
         self.tells = tells
         return self.search(solver, task, depth, start, lower=lower)
 
@@ -157,9 +159,12 @@ class CoupledRun(NativeRun):
         return depth if depth > DEEP and self.limits.deadline.left() < LITTLE else None
 
     def priced(
-        self, task: CoupledTask, lower: int | None, start: Node | None, tells: bool
+        self, task: CoupledTask, lower: int | None, start: Node | None, tells: bool, has_most_time: bool
     ) -> tuple[int | None, Node | None]:
-        """A bound and a tree that are at least as good, from searches with prices on the requirements."""
+        """A bound and a tree that are at least as good, from searches with prices on the requirements.
+
+        These have most of the time if the searches after them are unlikely to end.
+        """
         if self.one_goal is None:
             return lower, start
         depth, on_columns = depth_of(self.problem), self.on_columns
@@ -167,11 +172,10 @@ class CoupledRun(NativeRun):
         if start is not None and meets_all(self.problem, start):
             prices.tree, prices.cost = start, cost_of(self.problem, task, start)
         left = self.limits.deadline.left()
-        seconds = (LARGER_SHARE if left < LITTLE else PRICED_SHARE) * left
+        seconds = (LARGER_SHARE if left < LITTLE or has_most_time else PRICED_SHARE) * left
         is_slow = depth >= SLOW_BOUND[self.kernel]
-        if left > MUCH or not is_slow:
-            cells = self.problem.rows * len(self.problem.features)
-            seconds = min(max(PRICED[depth > DEEP + 1], SECONDS_PER_CELL * cells * on_columns), seconds)
+        if not has_most_time and (left > MUCH or not is_slow):
+            seconds = min(PRICED[depth > DEEP + 1], seconds)
         if on_columns and depth > DEEP and task.sums:
             prices.search_first(DEEP, seconds / 3)
         prices.search(seconds)
