@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.anytime import multipliers
+from treeml.backends.anytime import grown, multipliers
 from treeml.backends.anytime.grown import grown_trees
 from treeml.backends.anytime.multipliers import Multipliers, relabeled
 from treeml.backends.contract import Deadline, Limits
@@ -236,3 +236,14 @@ def test_guides_weigh_each_limited_sum_more_and_more() -> None:
     assert worth == sorted(worth, reverse=True)  # of a row of the rare class, in rows of the other one
     assert worth[0] > 2 * worth[-1]
     assert not list(multipliers.guides(problem_of("minimize errors")))
+
+
+def test_trees_grow_of_some_of_very_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row stands for as many as there are for each that is kept, so that limits on the rows of a leaf are met."""
+    monkeypatch.setattr(grown, "MOST_ROWS", 200)
+    problem = problem_of("minimize errors require support >= 150 rows", rows=2000)
+    trees = list(grown_trees(problem, lambda: False))
+    assert len(trees) > 2
+    sizes = [len(rows) for _, _, rows in Routed(problem, trees[-1]).leaves]
+    assert min(sizes) > 75
+    assert evaluate_goals(problem, trees[-1]) < evaluate_goals(problem, trees[0])

@@ -34,6 +34,7 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node
 
 PATIENCE = 1.0  # seconds for one part
+SMALL = 1_000_000  # cells, rows times columns: up to here, a search of branches has its first trees in a moment
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 SHARE_FOR_BOUND, MOST_FOR_BOUND = 0.3, 30.0  # of the time, and seconds, for a bound from an easier problem
@@ -49,6 +50,8 @@ def improve_while(company: Companion) -> None:
         asked, tests = _within_reach(problem)
         offer = company.offer if tests is None else _OfFewTests(company, tests).offer
         heard = (lambda: company.heard) if tests is None else None
+        if problem.rows * len(problem.features) > SMALL:
+            offers_grown_trees(company, problem, company.offer)
         search = Anytime(asked, offer, company.is_over, limits.seed, heard)
         company.interrupts.append(search.interrupt)
         if second_search.takes(problem):
