@@ -126,8 +126,7 @@ def _bound_by_easier(company: Companion) -> None:
 def _improve_greedy_trees(company: Companion) -> None:
     """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
     problem, replaced = company.problem, None
-    if problem.classes:
-        offers_grown_trees(company, problem, company.offer)
+    offers_grown_trees(company, problem, company.offer)
     coarse = on_few_tests(problem) if len(problem.tests) > FEW_TESTS else None
     if coarse is not None or not company.has_bounds:
         _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))
