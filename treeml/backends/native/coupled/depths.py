@@ -20,7 +20,6 @@ from treeml.backends.native.coupled.priced import PricedBounds
 from treeml.backends.native.coupled.requirements import couples
 from treeml.backends.native.coupled.task import cost_of
 from treeml.backends.native.flat_tree import STOP, tree_of
-from treeml.backends.native.kernel_choice import has_ruled_leaves
 from treeml.backends.native.run import NativeRun
 from treeml.problem.evaluate import evaluate_goals, meets_all
 from treeml.problem.terms import Predicted
@@ -71,13 +70,13 @@ def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Coup
 def _without_requirements(run: CoupledRun) -> Answer:
     """The answer to the problem without its limits on predictions and on costs of tests.
 
-    Where what is required of every leaf leads back to this search, it is left out as well.
+    On columns, what is required of every leaf would lead back to this search, so it is left out as well.
     """
     if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return run.relaxed
     problem, limits = run.problem, run.limits
     free = problem.asking(problem.goals, tuple(bound for bound in problem.bounds if not couples(bound)))
-    if has_ruled_leaves(free):
+    if run.kernel == "coupled numeric":
         free = free.asking(free.goals, tuple(bound for bound in free.bounds if not bound.sum.kinds() & OF_LEAVES))
     seconds = min(AT_MOST, (SHARE if run.few_leaves is None else SHARE_WITH_FEW_LEAVES) * limits.deadline.left())
     # Options of the coupled search mean nothing to the other kernels.
