@@ -65,6 +65,14 @@ def test_if_every_back_end_refuses_each_says_why() -> None:
     assert {"native", "oracle"} <= {note.split(":")[0] for note in notes}
 
 
+def test_why_there_is_no_tree_needs_a_proof() -> None:
+    text = "predict y binarize all by branches minimize errors require errors = 0 require depth <= 5"
+    random = np.random.default_rng(2)
+    columns = {f"x{number}": random.choice(list("abcdef"), 400).tolist() for number in range(6)}
+    with pytest.raises(tml.RefusedError, match="B505"):
+        tml.Model.parse(text).why({**columns, "y": random.integers(0, 2, 400).tolist()})
+
+
 @pytest.mark.parametrize("text", [REFUSED, f"{REFUSED} solve threads 1"])
 def test_if_every_back_end_refuses_there_is_a_tree_without_a_proof(text: str) -> None:
     result = tml.Model.parse(text).solve(*table_of_many_trees(), within=3)

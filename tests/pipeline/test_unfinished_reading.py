@@ -78,6 +78,21 @@ def test_a_small_file_is_read_as_a_whole(tmp_path: Path) -> None:
     assert not any("reading" in note for note in result.notes)
 
 
+@pytest.mark.parametrize("rows", [ROWS, 200])
+def test_the_forest_of_a_part_is_verified_on_it_and_proves_nothing(rows: int, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    frame(rows).write_csv(path)
+    result = late(path, "predict y ensemble by lpboost(nu = 0.5) maximize margin require depth <= 1")
+    assert result.forest is not None
+    assert result.verified
+    if rows == ROWS:
+        assert (result.status, result.stop, result.bound) == (Status.FEASIBLE, Stop.TIME, None)
+        assert any("the forest was found and verified on" in note for note in result.notes)
+    else:
+        assert result.status is Status.OPTIMAL
+        assert not any("reading" in note for note in result.notes)
+
+
 def test_text_with_quotation_marks_is_read_from_its_beginning(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     quoted = frame().with_columns(text=pl.lit("one\nline, or two"))

@@ -29,7 +29,7 @@ def without_equal_sides(problem: Problem, answer: Answer, *, joins_leaves: bool 
     """
     if answer.tree is None or answer.objective is None or not any(_needless(answer.tree, joins_leaves)):
         return answer
-    joins_leaves = joins_leaves and _only_classes_matter(problem)
+    joins_leaves = joins_leaves and only_classes_matter(problem)
     if has_fans(problem):  # a fan has all its branches, whatever they hold
         return answer
     all_gone = _kept(problem, answer, with_questions_that_matter(answer.tree, joins_leaves=joins_leaves))
@@ -60,6 +60,11 @@ def with_questions_that_matter(tree: Node, *, joins_leaves: bool = True) -> Node
     return yes if yes == no and (joins_leaves or isinstance(yes, Split)) else replace(tree, yes=yes, no=no)
 
 
+def without_idle_questions(problem: Problem, tree: Node) -> Node:
+    """The tree without splits whose two sides are the same for the problem: leaves stay apart where shares matter."""
+    return with_questions_that_matter(tree, joins_leaves=only_classes_matter(problem))
+
+
 def _kept(problem: Problem, answer: Answer, tree: Node) -> Answer | None:
     """The answer with this tree, if that is as good and allowed."""
     assert answer.objective is not None
@@ -75,7 +80,7 @@ def _kept(problem: Problem, answer: Answer, tree: Node) -> Answer | None:
     return replace(answer, tree=tree, objective=objective)
 
 
-def _only_classes_matter(problem: Problem) -> bool:
+def only_classes_matter(problem: Problem) -> bool:
     """Do goals and requirements ask which class a leaf predicts, and not for the shares of classes among its rows?"""
     sums = [*(goal.sum for goal in problem.goals), *(bound.sum for bound in problem.bounds)]
     kinds = frozenset().union(*(each.all_kinds() for each in sums))

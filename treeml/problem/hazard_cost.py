@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.data.hazards import UNITS, death_costs, deaths_and_hazard, leaf_loss
 from treeml.problem.magnitudes import added
@@ -43,6 +44,10 @@ class HazardCost(StoredCost):
     def fits(self, most: int) -> bool:
         """Whether no sum of hazards or of costs exceeds this number."""
         return max(added(self.values >> 1), added(np.abs(self.costs))) <= most
+
+    def residuals(self) -> NDArray[np.float64]:
+        """Those of martingales (Therneau, Grambsch and Fleming 1990): the death minus what the hazard made expected."""
+        return (self.values & 1) - (self.values >> 1) / UNITS
 
     def restricted(self, rows: Rows) -> HazardCost:
         return HazardCost(self.values[rows], self.costs[rows])

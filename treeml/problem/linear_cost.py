@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.data.linear import LinearColumns, fitted, squares_around_mean
 from treeml.problem.terms import StoredCost
@@ -31,6 +32,12 @@ class LinearCost(StoredCost):
     def rounding(self) -> float:
         """A share of the squares without any model: they bound what is added up, and errors of slopes count squared."""
         return PRECISION * squares_around_mean(self.columns)
+
+    def residuals(self) -> NDArray[np.float64]:
+        columns = self.columns
+        line = fitted(columns, np.arange(len(columns.target)))
+        rest: NDArray[np.float64] = columns.target + columns.offset - line.intercept - columns.values @ line.slopes
+        return rest
 
     def restricted(self, rows: Rows) -> LinearCost:
         return LinearCost(self.columns.at(rows))

@@ -84,8 +84,11 @@ class Candidate:
     method: Method | None = None
 
 
-def plan(problems: Problems, request: Request) -> Chosen:
-    """The plan of the first back-end that takes the problem; RefusedError if none does."""
+def plan(problems: Problems, request: Request, *, may_prove_nothing: bool = True) -> Chosen:
+    """The plan of the first back-end that takes the problem; RefusedError if none does.
+
+    If none that proves anything does, it is that of a greedy tree, unless that would be of no use.
+    """
     named = named_backends(request.spec)
     if request.cluster is not None:
         return _on_cluster(problems, request, request.cluster, named)
@@ -103,9 +106,11 @@ def plan(problems: Problems, request: Request) -> Chosen:
         refused += [(candidate.backend, refusal) for refusal in candidate.outcome]
     if named:
         raise RefusedError([_refusal(backend, refusal, request.spec) for backend, refusal in refused])
-    unproved = _easier(problems, request, refused) or _greedy(problems, request, refused)
-    if unproved is not None:
-        return unproved
+    easier = _easier(problems, request, refused)
+    if easier is None and may_prove_nothing:
+        easier = _greedy(problems, request, refused)
+    if easier is not None:
+        return easier
     every = _candidates(_backends(request, named, ahead), methods, problems, request)
     raise RefusedError(_all_refused(list(every)))
 

@@ -30,11 +30,12 @@ from treeml.solving.result import Clock, Result
 LATE = 0.5  # seconds beyond the limit that a plan on all rows may take, if no sample had a tree
 LARGE = 2_000_000  # cells, rows times columns; fewer are always searched as they are
 LEVELS_OF_A_COLUMN = 4  # levels of a text that take as long as a column of numbers
+LEVELS_OF_A_LAST_COLUMN = 16  # the same for the last sample: one of few rows says nothing about rare levels
 FIRST = 300_000  # cells of the first sample
 FEWEST = 1_000  # rows of the first sample
 GROWTH = 4  # from one sample to the next
 MOST = 5_000_000  # cells of the last sample: a larger one needs much memory and hardly leads to a better tree
-SHARE_OF_SAMPLE = 0.1  # of the time that is left, for a first tree, if there is time for a search on all rows
+SHARE_OF_SAMPLE = 0.2  # of the time that is left, for a first tree, if there is time for a search on all rows
 SHARE = 0.4  # of the time that is left, for making the tests of all rows; the search needs the rest
 _TIMED = 1 << 17  # values on which the time to make tests is measured
 _LONGER = 0.17  # values beyond the caches of the processor take longer: ten million twice as long each
@@ -74,10 +75,13 @@ def _first_size(dataset: Dataset) -> int:
     return max(FEWEST, FIRST // max(1, _width(dataset)))
 
 
-def _width(dataset: Dataset) -> int:
-    """The columns that a search has to go through: every level of a text is a test of its own."""
+def _width(dataset: Dataset, levels: int = LEVELS_OF_A_COLUMN) -> int:
+    """The columns that a search has to go through: every level of a text is a test of its own.
+
+    `levels` of a text take as long as a column of numbers.
+    """
     columns = map(dataset.column, dataset.features)
-    return sum(1 if each.is_number else 1 + len(each.levels) // LEVELS_OF_A_COLUMN for each in columns)
+    return sum(1 if each.is_number else 1 + len(each.levels) // levels for each in columns)
 
 
 def is_pressed(dataset: Dataset, request: Request, begun: float) -> bool:
@@ -124,7 +128,7 @@ def best_of_samples(
     """
     best: Result | None = None
     size = _first_size(dataset)
-    most = min(dataset.rows // 2, MOST // max(1, _width(dataset)))
+    most = min(dataset.rows // 2, MOST // max(1, _width(dataset, LEVELS_OF_A_LAST_COLUMN)))
     is_final = is_pressed(dataset, request, begun)
     deadline = monotonic() + (1.0 if is_final else SHARE_OF_SAMPLE) * (request.deadline(begun) - monotonic())
     while True:
@@ -154,16 +158,21 @@ def best_of_samples(
             best = found if best is None or (found is not None and _is_better(found, best)) else best
         if answer.stop is Stop.INTERRUPTED:
             return FromSamples(best, is_final)
-        if best is None and planning * dataset.rows / size > request.deadline(begun) - monotonic() + LATE:
-            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), is_final=True)
+        cannot_plan = best is None and planning * dataset.rows / size > request.deadline(begun) - monotonic() + LATE
+        is_final |= cannot_plan  # then all of the time is for samples
+        deadline = request.deadline(begun) if cannot_plan else deadline
         following = min(GROWTH * size, most)
         if following < 2 * size:
             left = request.deadline(begun) - monotonic()
             has_no_time = most < dataset.rows // 2 or planning * dataset.rows / size > SHARE * left
+            if cannot_plan:
+                return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), True)
             return FromSamples(best, is_final and has_no_time)
         # A search that was stopped took all that it was given: the next one gets what is left after its plan.
         took = planning if is_final and answer.stop is Stop.TIME else monotonic() - started
         is_late = monotonic() + following / size * took > deadline
+        if is_late and cannot_plan:
+            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), True)
         if is_late or (not is_final and best is not None and answer.stop is Stop.TIME):
             return FromSamples(best, is_final)
         size = following

@@ -1,6 +1,6 @@
-"""A file that takes too long to read -> the best tree for the part of it that can be read in time.
+"""A file that takes too long to read -> the best tree or forest for the part of it that can be read in time.
 
-The tree is verified on these rows, and its values are theirs; nothing is claimed about the others. A small file is read
+It is verified on these rows, and its values are theirs; nothing is claimed about the others. A small file is read
 as a whole, and its answer is that of any other run. Without a tree, the run ends as before: with the message that
 reading took all of the time (D412).
 """
@@ -61,9 +61,9 @@ def result_of_part(
 
 
 def _is_plain(request: Request) -> bool:
-    """Is the tree for the rows of the file all that is asked for?"""
+    """Is the tree or the forest for the rows of the file all that is asked for?"""
     spec = request.spec
-    others = (spec.ensemble, spec.improve, spec.start, spec.validate, request.start, request.cluster)
+    others = (spec.improve, spec.start, spec.validate, request.start, request.cluster)
     return not spec.untrusted and not request.files() and all(other is None for other in others)
 
 
@@ -76,6 +76,8 @@ def _part(path: Path, request: Request) -> FilePart | None:
 
 def _solved(part: FilePart, request: Request, name: str, begun: float, verified: Verified) -> Result | None:
     dataset = bind(part.table, request)
+    if request.spec.ensemble is not None:
+        return _solved_forest(part, dataset, request, _note(name, "forest", dataset), begun)
     chosen = plan(lower(dataset, request), request)
     built = monotonic()
     limits = request.limits(begun, chosen.method)
@@ -85,11 +87,29 @@ def _solved(part: FilePart, request: Request, name: str, begun: float, verified:
         return verified(answer, chosen, dataset, request, Clock(begun, built))
     if answer.tree is None:
         return None
-    note = (
-        f"reading {name} takes more time than there is: the tree was found and verified on {dataset.rows:,} rows of "
+    notes = (*answer.notes, _note(name, "tree", dataset))
+    unproved = Answer(Status.FEASIBLE, Stop.TIME, answer.tree, statistics=answer.statistics, notes=notes)
+    return verified(unproved, chosen, dataset, request, Clock(begun, built))
+
+
+def _note(name: str, what: str, dataset: Dataset) -> str:
+    return (
+        f"reading {name} takes more time than there is: the {what} was found and verified on {dataset.rows:,} rows of "
         "it, and the values are those of these rows"
     )
-    unproved = Answer(
-        Status.FEASIBLE, Stop.TIME, answer.tree, statistics=answer.statistics, notes=(*answer.notes, note)
+
+
+def _solved_forest(part: FilePart, dataset: Dataset, request: Request, note: str, begun: float) -> Result | None:
+    from treeml.solving.forest_result import solve_forest  # imported here: start-up time
+
+    spec = request.spec
+    least = monotonic() - begun + LEAST
+    longer = replace(spec, within=least if spec.within is None else max(spec.within, least))
+    result = solve_forest(dataset, replace(request, spec=longer), begun)
+    if result.forest is None:
+        return None
+    if part.is_whole:
+        return result
+    return replace(
+        result, status=Status.FEASIBLE, stop=Stop.TIME, bound=None, gap=None, evidence=(), notes=(*result.notes, note)
     )
-    return verified(unproved, chosen, dataset, request, Clock(begun, built))

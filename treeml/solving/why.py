@@ -106,7 +106,7 @@ def why(
     """Why no tree exists, if none does; for the requirements in `nearest`, the nearest values at which one exists."""
     begun = monotonic()
     dataset, request = prepare(model, data, y, options)
-    chosen = plan(lower(dataset, request), request)
+    chosen = plan(lower(dataset, request), request, may_prove_nothing=False)
     backend, problem = chosen.plan.backend, chosen.lowered.problem
     asked = _requirements_of(nearest, request)
     if not backend.can.proves:

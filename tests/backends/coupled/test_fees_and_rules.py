@@ -229,3 +229,19 @@ def test_what_every_leaf_has_to_be_like_is_left_out_of_the_easier_problem(asked:
     assert any("coupled numeric kernel" in step for step in result.plan)
     assert result.tree is not None
     assert len(result.tree.leaves) > 1
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_without_a_depth_the_best_tree_is_that_of_the_oracle(seed: int) -> None:
+    """The easier problem lacks what every leaf has to be like, and its bound and its tree are of use all the same."""
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 5, (16, 2))
+    target = (values[:, 0] + values[:, 1] + random.integers(-2, 3, 16) > 4).astype(int)
+    target[:2] = 0, 1
+    frame = {"x0": values[:, 0], "x1": values[:, 1], "y": target}
+    leaf = ["require leaf_errors <= 2", "require purity >= 60%", "require purity >= 75%"][seed % 3]
+    text = f"predict y is 1 minimize errors require leaves <= 3 {leaf} require recall(1) >= 50%"
+    found = tml.Model.parse(f"{text} solve with native(kernel = numeric)").solve(frame)
+    best = tml.Model.parse(f"{text} solve with oracle(limit = 10_000_000)").solve(frame)
+    assert any("coupled numeric kernel" in step for step in found.plan)
+    assert (found.status, found.objective) == (best.status, best.objective)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import treeml as tml
+from treeml.backends.anytime import coarse
 from treeml.backends.anytime.coarse import coarsened, on_few_tests
 from treeml.backends.anytime.grown import grown_trees
 from treeml.measures.lower_dataset import lower
@@ -21,9 +23,9 @@ def test_a_bound_on_free_tests_is_dropped() -> None:
     dataset, _ = prepare(tml.parse("maximize f1(1) require test_cost <= 500 require depth <= 3"), X, y)
     problem: Problem = lower(dataset).problem
     assert {"TestCost"} in [bound.sum.kinds() for bound in problem.bounds]
-    coarse = coarsened(problem, 8)
-    assert coarse is not None
-    assert {"TestCost"} not in [bound.sum.kinds() for bound in coarse[0].bounds]
+    few = coarsened(problem, 8)
+    assert few is not None
+    assert {"TestCost"} not in [bound.sum.kinds() for bound in few[0].bounds]
 
 
 def test_wide_tables_of_few_rows_have_a_few_tests_of_every_column() -> None:
@@ -34,8 +36,26 @@ def test_wide_tables_of_few_rows_have_a_few_tests_of_every_column() -> None:
     dataset, request = prepare(tml.parse("minimize error_rate + 0.01 * leaves"), X, y)
     problem = choice.lower(dataset, request).form(numeric=True).problem
     assert has_many_answers(problem)
-    coarse = on_few_tests(problem)
-    assert coarse is not None
-    assert len(coarse[0].tests) == 3 * 1500
+    few = on_few_tests(problem)
+    assert few is not None
+    assert len(few[0].tests) == 3 * 1500
     sizes = [len(Routed(problem, tree).leaves) for tree in grown_trees(problem, lambda: False)]
     assert max(sizes) > 2
+
+
+def test_of_too_many_levels_those_that_split_most_rows_off_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = np.random.default_rng(5)
+    level = np.minimum(chance.exponential(60, 4000).astype(int), 900)
+    frame = {"x": chance.normal(size=4000).round(3), "level": [f"k{each}" for each in level]}
+    model = tml.parse("predict y minimize errors")
+    dataset, request = prepare(model, {**frame, "y": chance.integers(0, 2, 4000)})
+    problem = choice.lower(dataset, request).form(numeric=True).problem
+    monkeypatch.setattr(coarse, "FEW_TESTS", 20)
+    monkeypatch.setattr(coarse, "MOST_ANSWERS", 4000 * 30)
+    found = coarse.on_few_tests(problem)
+    assert found is not None
+    assert len(found[1]) == 40
+    assert coarsened(problem, 20) is None
+    kept = [int(each.sum()) for each in found[0].bits[3:]]  # after three cuts of the numbers
+    sizes = np.sort(np.bincount(level))[::-1]
+    assert np.mean(kept) > 0.8 * sizes[:37].mean()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.anytime import multipliers
+from treeml.backends.anytime import grown, multipliers
 from treeml.backends.anytime.grown import grown_trees
 from treeml.backends.anytime.multipliers import Multipliers, relabeled
 from treeml.backends.contract import Deadline, Limits
@@ -236,3 +236,53 @@ def test_guides_weigh_each_limited_sum_more_and_more() -> None:
     assert worth == sorted(worth, reverse=True)  # of a row of the rare class, in rows of the other one
     assert worth[0] > 2 * worth[-1]
     assert not list(multipliers.guides(problem_of("minimize errors")))
+
+
+def test_trees_grow_of_some_of_very_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row stands for as many as there are for each that is kept, so that limits on the rows of a leaf are met."""
+    monkeypatch.setattr(grown, "MOST_ROWS", 200)
+    problem = problem_of("minimize errors require support >= 150 rows", rows=2000)
+    trees = list(grown_trees(problem, lambda: False))
+    assert len(trees) > 2
+    sizes = [len(rows) for _, _, rows in Routed(problem, trees[-1]).leaves]
+    assert min(sizes) > 75
+    assert evaluate_goals(problem, trees[-1]) < evaluate_goals(problem, trees[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "predict y features all except died minimize squared_loss",
+        "predict y features all except died minimize quantile_loss(0.2) require leaves <= 5",
+        "predict y features all except died leaves linear(x1, ridge = 0.1) minimize squared_loss require depth <= 3",
+        "predict y features all except died leaves simple_linear() minimize squared_loss require leaves <= 4",
+        "predict y observed died minimize survival_loss require depth <= 3",
+        "features x0, x1, y minimize cluster_loss(x0, y)",
+    ],
+)
+def test_leaves_without_classes_are_kept_apart(text: str) -> None:
+    """All of them have the same label, and what they predict is of their own rows."""
+    random = np.random.default_rng(4)
+    values = random.normal(size=(400, 3)).round(3)
+    target = (np.where(values[:, 0] > 0.3, 9.0, 1.0) * random.uniform(0.5, 1.5, 400)).round(3)
+    frame: dict[str, Any] = {f"x{number}": values[:, number] for number in range(3)}
+    frame |= {"y": target, "died": random.integers(0, 2, 400)}
+    dataset, request = pipeline.prepare(tml.parse(text), frame)
+    problem = lower(dataset, request).form(numeric=True).problem
+    company = company_of(problem)
+    offers_grown_trees(company, problem, company.offer)
+    assert company.tree is not None
+    assert company.value is not None
+    assert leaves_of(problem, company.tree) > 2
+    leaf = company_of(problem)
+    assert leaf.offer(Leaf(-1))
+    assert leaf.value is not None
+    assert float(company.value[0]) < (0.8 if float(leaf.value[0]) > 0 else 1.2) * float(leaf.value[0])
+
+
+def test_leaves_whose_shares_matter_are_kept_apart() -> None:
+    problem = problem_of("minimize gini require leaves <= 6")
+    company = company_of(problem)
+    offers_grown_trees(company, problem, company.offer)
+    assert company.tree is not None
+    assert leaves_of(problem, company.tree) == 6

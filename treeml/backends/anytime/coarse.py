@@ -6,6 +6,7 @@ exactly.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +21,7 @@ from treeml.problem.terms import Sum, Term, TestCost
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
 FEW_TESTS = 200  # of all columns, a few of each
 MOST_ANSWERS = 50_000_000  # tests times rows up to which short tables may have more columns than that
+FEW_ROWS = 2_000  # that show which single tests split most rows off, where there are too many of them
 
 
 def on_few_tests(problem: Problem) -> tuple[Problem, list[int]] | None:
@@ -30,15 +32,19 @@ def on_few_tests(problem: Problem) -> tuple[Problem, list[int]] | None:
 def coarsened(problem: Problem, most_tests: int, most_answers: int = 0) -> tuple[Problem, list[int]] | None:
     """The problem on few tests, and the test of the problem that each of them is; None if the columns are too many.
 
+    With `most_answers`, tests times rows, they are never too many: few of them are taken then.
+
     Every test has a feature of its own there, so goals and bounds lose what depends on features, such as their costs.
     It is a problem to find trees with; what they are worth is up to the caller.
     """
     goals = tuple(replace(goal, sum=_without_features(goal.sum)) for goal in problem.goals)
     if any(not goal.sum.parts for goal in goals):
         return None
-    columns = columns_of(problem, forbidden_features(problem))
+    columns: Sequence[CodedColumn] = columns_of(problem, forbidden_features(problem))
     fewest = sum(FEWEST_CUTS if column.test < 0 else 1 for column in columns)
-    if not columns or (fewest > 2 * most_tests and fewest * problem.rows > most_answers):
+    if fewest > 2 * most_tests and fewest * problem.rows > most_answers:
+        columns = _telling(problem, columns, max(2 * most_tests, most_answers // problem.rows)) if most_answers else ()
+    if not columns:
         return None
     cuts = min(max(most_tests // len(columns), FEWEST_CUTS), MOST_CUTS)
     tests = list(dict.fromkeys(test for column in columns for test in quantile_tests(problem, column, cuts)))
@@ -48,6 +54,16 @@ def coarsened(problem: Problem, most_tests: int, most_answers: int = 0) -> tuple
     bounds = tuple(bound for bound in problem.bounds if _without_features(bound.sum) is bound.sum)
     asked = tuple(Test(number, "true") for number in range(len(tests)))
     return Problem(features, asked, problem.count, problem.classes, goals, bounds, bits), tests
+
+
+def _telling(problem: Problem, columns: Sequence[CodedColumn], most: int) -> list[CodedColumn]:
+    """Columns that make no more than so many tests: numbers first, then single tests that split most rows off."""
+    numbers = [column for column in columns if column.test < 0][: most // FEWEST_CUTS]
+    single = [column for column in columns if column.test >= 0]
+    rows = np.unique(np.linspace(0, problem.rows - 1, FEW_ROWS).astype(np.intp))
+    yes = np.array([answers(problem, column.test, rows).mean() for column in single])
+    order = np.argsort(np.abs(yes - 0.5), kind="stable")[: most - FEWEST_CUTS * len(numbers)]
+    return [*numbers, *(single[place] for place in order)]
 
 
 def _without_features(total: Sum) -> Sum:

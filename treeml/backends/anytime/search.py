@@ -39,7 +39,7 @@ MOST_SECONDS = 2.0
 LEAST_SECONDS = 0.05  # for one exact part, also of the first tree if the time is over
 CELLS_AT_ONCE = 100_000  # rows times columns up to which a branch of the first tree is grown even if the time is over
 CELLS = 2_000_000  # rows times columns up to which two levels are solved exactly above the last levels, too
-CELLS_AHEAD = 2_000_000  # rows times tests up to which three levels are solved to choose the split above them
+CELLS_AHEAD = 4_000_000  # rows times tests up to which three levels are solved to choose the split above them
 CELLS_TO_COARSEN = 50_000_000  # rows times tests up to which these tests are made: a few tenths of a second
 SECONDS_AHEAD = 0.5
 TESTS_AHEAD = (100, 400)  # tests of which these three levels are made on numbers: few are fast, many see more
@@ -145,6 +145,7 @@ class Anytime:
             at_once = self.at_once(everybody, min(int(self.height), AT_ONCE), self.kernel.most_leaves)
             if at_once is not None:
                 self.keep(at_once)
+            self.keep_shallow(everybody)
         first = (self.borrowed() if self.has_tree else None) or self.first()
         if first is None or self.height <= EXACT or first.is_best:
             yield first
@@ -164,6 +165,17 @@ class Anytime:
                 yield self.kicked(self.best)
             if other is None and self.random.random() < 0.1:
                 yield self.build(everybody, int(self.height), self.kernel.most_leaves, 0.5)
+
+    def keep_shallow(self, rows: Rows) -> None:
+        """Keeps the best tree of three levels that is found in a moment, if the tree may be deeper than four.
+
+        A greedy tree takes many more levels for what the columns only show together.
+        """
+        if self.height <= EXACT + 2 or self.ended:
+            return
+        shallow = self.solved(rows, EXACT + 1, self.kernel.most_leaves, self.slice)
+        if shallow is not None:
+            self.keep(replace(shallow, height=int(self.height), is_best=False))
 
     def at_once(self, rows: Rows, height: int, leaves: int | None) -> GrownBranch | None:
         """A greedy branch of which only the last split is exact: over many tests, two levels may take long."""

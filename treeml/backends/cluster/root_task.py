@@ -19,7 +19,8 @@ from treeml.backends.planning.plan import Plan, plan
 from treeml.backends.run import run
 from treeml.problem.evaluate import answers, evaluate_goals
 from treeml.problem.problem import Bound, Goal, Problem
-from treeml.problem.terms import Depth, Part, Sum
+from treeml.problem.some_rows import on_rows
+from treeml.problem.terms import Depth, Sum
 from treeml.problem.tree import Node, Split
 
 ROW_BY_ROW = Evidence("row by row")
@@ -72,28 +73,13 @@ def solve_root(problem: Problem, root: int, upper: Fraction | None, seconds: flo
 
 def side_of(problem: Problem, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Problem:
     """The same tests and requirements on some rows alone, one level less deep."""
-    part = Part(rows)
     depth = problem.max_depth
     assert depth is not None
-    goal = problem.goals[0]
-    return Problem(
-        tuple(
-            each if each.codes is None else replace(each, codes=np.ascontiguousarray(each.codes[rows]))
-            for each in problem.features
-        ),
-        problem.tests,
-        problem.count[rows],
-        problem.classes,
-        (Goal(_restricted(Sum(goal.sum.parts), part), False, goal.text),),
-        (
-            *(
-                replace(each, sum=_restricted(each.sum, part))
-                for each in problem.bounds
-                if "Depth" not in each.sum.kinds()
-            ),
-            depth_bound(depth - 1),
-        ),
-        None if problem.given_bits is None else np.ascontiguousarray(problem.given_bits[:, rows]),
+    side, goal = on_rows(problem, rows), problem.goals[0]
+    others = tuple(each for each in side.bounds if "Depth" not in each.sum.kinds())
+    return side.asking(
+        (Goal(Sum(side.goals[0].sum.parts), False, goal.text),),  # its constant is added once, for the whole
+        (*others, depth_bound(depth - 1)),
     )
 
 
@@ -106,10 +92,6 @@ def lower_bound(problem: Problem) -> Fraction:
     found = problem.goals[0].sum.lower_bound(problem, row_by_row=True)
     assert found is not None, "costs and prices are bounded from below"
     return found
-
-
-def _restricted(total: Sum, part: Part) -> Sum:
-    return total.changed(lambda term: term.restricted(part))
 
 
 def _solved(problem: Problem, upper: Fraction | None, limits: Limits) -> Answer:

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from treeml.problem.impurity_cost import ImpurityCost
 from treeml.problem.problem import Problem
-from treeml.problem.terms import Custom, LeafErrors, Loss, Predicted, Purity, Sum
+from treeml.problem.terms import Custom, LeafErrors, Loss, Predicted, Purity, StoredCost, Sum
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
+FINE = 2.0**20  # steps from 0 to the largest residual
 CELLS_AT_ONCE = 4_000_000  # answers that are made into numbers of 8 bytes at a time
 
 
@@ -47,6 +48,9 @@ def evidence(problem: Problem) -> SplitCounts | None:
                 if isinstance(term, Custom):
                     if isinstance(term.function, ImpurityCost):
                         return SplitCounts(term.function.class_weights(), None)
+                    stand_in = _loss_of_residuals(term)
+                    if stand_in is not None:
+                        return SplitCounts(None, stand_in)
                     continue
                 if isinstance(term, Loss):
                     return SplitCounts(None, term)
@@ -56,6 +60,16 @@ def evidence(problem: Problem) -> SplitCounts | None:
                     cost = term.cost.astype(np.float64) * (1.0 if factor * term.scale >= 0 else -1.0)
                     return SplitCounts(cost.max(axis=1, initial=-np.inf, keepdims=True) - cost, None)
     return None
+
+
+def _loss_of_residuals(term: Custom) -> Loss | None:
+    """The squared loss of what a single leaf leaves unexplained; None if the cost does not say what that is."""
+    residuals = term.function.residuals() if isinstance(term.function, StoredCost) else None
+    if residuals is None:
+        return None
+    largest = float(np.abs(residuals).max(initial=0.0))
+    targets = np.rint(residuals * (FINE / largest if 0 < largest < np.inf else 0.0)).astype(np.int64)
+    return Loss("squared", targets[:, None], np.ones(len(targets), dtype=np.int64))
 
 
 def sums_to_keep_small(problem: Problem) -> list[Sum]:

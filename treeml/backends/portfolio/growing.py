@@ -9,7 +9,7 @@ import numpy as np
 from treeml.backends.anytime.grown import grown_trees
 from treeml.backends.anytime.multipliers import guides, relabeled
 from treeml.backends.contract import Deadline
-from treeml.backends.equal_sides import with_questions_that_matter
+from treeml.backends.equal_sides import without_idle_questions
 from treeml.backends.heuristics.guides import guided
 from treeml.backends.heuristics.impurity import evidence
 from treeml.backends.heuristics.validated_pruning import smallest_cut
@@ -35,7 +35,7 @@ def offers_grown_trees(company: Companion, asked: Problem, offer: Callable[[Node
     for guide in _guides(company, asked):
         idle = 0
         for tree in grown_trees(guide, company.is_over):
-            others = [with_questions_that_matter(other) for other in _labelings(asked, tree)]
+            others = [without_idle_questions(asked, other) for other in _labelings(asked, tree)]
             taken = [offer(other) for other in others]
             if any(taken):
                 idle = 0
@@ -70,13 +70,13 @@ def _cut_back_to_few(company: Companion, guide: Problem) -> None:
     problem, further = company.problem, 0
 
     def enough(tree: Node) -> Node | None:
-        other = with_questions_that_matter(tree)
+        other = without_idle_questions(problem, tree)
         return other if is_answer(problem, other) else fitted(problem, other)
 
     for tree in grown_trees(guide, company.is_over):
         if not further:
             for other in _labelings(problem, tree):
-                company.offer(with_questions_that_matter(other))
+                company.offer(without_idle_questions(problem, other))
             if enough(tree) is None:
                 continue
         smaller = smallest_cut(tree, guide, lambda cut: enough(cut) is not None)

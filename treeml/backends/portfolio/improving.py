@@ -35,6 +35,7 @@ from treeml.problem.problem import Problem
 from treeml.problem.tree import Leaf, Node
 
 PATIENCE = 1.0  # seconds for one part
+SMALL = 1_000_000  # cells, rows times columns: up to here, a search of branches has its first trees in a moment
 CRITERIA = ("gini", "entropy", "gain_ratio", "twoing")
 LEVELS = (5, 3, 8, None)  # of greedy trees, if nothing limits the depth: parts of a small tree are soon replaced
 SECONDS_TO_MEND = 0.3  # for a search without the requirements on single leaves, at each depth;
@@ -53,6 +54,8 @@ def improve_while(company: Companion) -> None:
         asked, tests = _within_reach(problem)
         offer = company.offer if tests is None else _OfFewTests(company, tests).offer
         heard = (lambda: company.heard) if tests is None else None
+        if problem.rows * len(problem.features) > SMALL:
+            offers_grown_trees(company, problem, company.offer)
         search = Anytime(asked, offer, company.is_over, limits.seed, heard)
         company.interrupts.append(search.interrupt)
         if second_search.takes(problem):
@@ -152,8 +155,7 @@ def _bound_by_easier(company: Companion) -> None:
 def _improve_greedy_trees(company: Companion) -> None:
     """Greedy trees of several kinds are the starts: on few tests first, which takes a moment, then on all of them."""
     problem, replaced = company.problem, None
-    if problem.classes:
-        offers_grown_trees(company, problem, company.offer)
+    offers_grown_trees(company, problem, company.offer)
     coarse = on_few_tests(problem) if len(problem.tests) > FEW_TESTS else None
     if coarse is not None or not company.has_bounds:
         _offer_greedy_trees(company, CRITERIA[0], *(coarse or ()))

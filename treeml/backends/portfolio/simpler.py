@@ -1,10 +1,11 @@
 """Requirements and prices on columns -> trees for the problem without them, made to fit.
 
-How many columns a tree uses, whether it uses one, and whether it is monotone along one are questions about the tree as
-a whole, which the fast searches do not take. Without them the problem often is one that they do take. A tree that uses
-a column not at all is monotone along it; with few columns allowed, few are used, and shallow trees show which are worth
-it; and a leaf can be split by a column that has to be used. Where no fast search takes the problem without them, trees
-are grown greedily. Every tree is checked against the whole problem before it counts.
+How many columns a tree uses, what they cost, whether it uses one, and whether it is monotone along one are questions
+about the tree as a whole, or about its paths, which the fast searches do not take. Without them the problem often is
+one that they do take. A tree that uses a column not at all is monotone along it; with few columns allowed, few are used
+and paid for, and shallow trees show which are worth it; and a leaf can be split by a column that has to be used. Where
+no fast search takes the problem without them, trees are grown greedily. Every tree is checked against the whole problem
+before it counts.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from treeml.problem.tree import Leaf, Node, Split
 FIRST_SECONDS = 0.3  # for one simpler problem; longer in every round
 LONGER = 2.0
 FEW = (1, 2, 3, 5, 8)  # columns that are tried if each has a price
+PRICED = frozenset({"Used", "TestCost", "DiscountedTestCost"})  # terms with a price for columns
+OF_COLUMNS = PRICED | {"Monotone"}
 SHALLOW = (2, 3)  # levels of trees that use few columns, or show which of them are worth it
 SHARE_OF_SHALLOW, MOST_OF_SHALLOW = 0.2, 5.0  # of the time that is left, and seconds, for each of these at first
 
@@ -116,11 +119,11 @@ def solve_while(asked: Problem, offer: Callable[[Node], object], company: Compan
 
 def _about_columns(problem: Problem) -> bool:
     sums = [goal.sum for goal in problem.goals] + [bound.sum for bound in problem.bounds]
-    return any({"Used", "Monotone"} & each.kinds() for each in sums)
+    return any(OF_COLUMNS & each.kinds() for each in sums)
 
 
 def _is_about_columns(bound: Bound) -> bool:
-    return bool({"Used", "Monotone"} & bound.sum.kinds()) and _forbidden(bound) is None
+    return bool(OF_COLUMNS & bound.sum.kinds()) and _forbidden(bound) is None
 
 
 def _forbidden(bound: Bound) -> frozenset[int] | None:
@@ -139,7 +142,7 @@ def _plain(problem: Problem) -> Problem:
 
 
 def _without_columns(total: Sum) -> Sum:
-    return Sum(tuple(part for part in total.parts if not isinstance(part[1], Used | Monotone)), total.constant)
+    return Sum(tuple(part for part in total.parts if type(part[1]).__name__ not in OF_COLUMNS), total.constant)
 
 
 @dataclass
@@ -237,7 +240,7 @@ def _column_limits(problem: Problem) -> tuple[int, ...]:
     ]
     if limits:
         return (min(limits),)
-    return FEW if any("Used" in goal.sum.kinds() for goal in problem.goals) else ()
+    return FEW if any(PRICED & goal.sum.kinds() for goal in problem.goals) else ()
 
 
 def _ranked(problem: Problem, tree: Node | None) -> list[int]:

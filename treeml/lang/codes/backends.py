@@ -37,8 +37,9 @@ BACKENDS = (
     CodeEntry(
         "B505",
         "no back-end takes this problem",
-        "Every registered back-end refused; the notes say why, one by one.",
-        'maximize precision("yes") + recall("yes")\nrequire depth <= 6',
+        "Every registered back-end refused; the notes say why, one by one. If one tree is asked for, there is a greedy"
+        " one instead.",
+        'maximize precision("yes") + recall("yes")\nrequire depth <= 6\nlist up to 5 trees',
         "Follow one of the helps, or relax what most of them name.",
     ),
     CodeEntry(

@@ -95,7 +95,7 @@ DATA = (
         "reading took all the time",
         "`within` counts from the start, and reading the data is a part of it. Of a large CSV or Parquet file, a part"
         " is read instead, and the tree is that of these rows; this is the message where no part can be read: pipes,"
-        " other formats, `validate`, `list`, `ensemble`, a tree to start from, or specs that are not trusted.",
+        " other formats, `validate`, `list`, a tree to start from, or specs that are not trusted.",
         "solve within 1 s        # and the data come from a pipe",
         "Allow more time, or keep the rows and columns that matter.",
     ),

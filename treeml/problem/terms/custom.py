@@ -11,6 +11,9 @@ from treeml.problem.terms.base import Locality, Part, Term
 from treeml.problem.terms.recurrence import ByIdentity, Recurrence
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from treeml.problem.arrays import Rows
     from treeml.problem.evaluate import Routed
 
@@ -83,6 +86,10 @@ class StoredCost:
     def rounding(self) -> float:
         """How far the sum over the leaves of a tree may be off because the cost is computed in floating point."""
         return 0.0
+
+    def residuals(self) -> NDArray[np.float64] | None:
+        """For every row what a single leaf leaves unexplained: a split that tells these numbers apart is a good one."""
+        return None
 
     def restricted(self, rows: Rows) -> Self:
         """The same cost where these rows are numbered from 0."""

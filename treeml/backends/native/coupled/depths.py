@@ -68,7 +68,7 @@ def _first_tree(run: CoupledRun, solver: Coupled | CoupledThresholds, task: Coup
 def _without_requirements(run: CoupledRun) -> Answer:
     """The answer to the problem without its limits on predictions and on costs of tests.
 
-    Where what is required of every leaf leads back to this search, it is left out as well.
+    On columns, what is required of every leaf would lead back to this search, so it is left out as well.
     """
     if run.relaxed is not None and run.relaxed.status in (Status.OPTIMAL, Status.INFEASIBLE):
         return run.relaxed
