@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from treeml.backends.anytime.local_kernel import LocalKernel, takes
 from treeml.backends.native.goals import NativeObjective, joinable, objective_of
 from treeml.problem.problem import Goal
 from treeml.problem.terms import Leaves, Loss, Sum
@@ -58,3 +59,17 @@ def test_a_loss_of_numbers_is_not_joined_with_other_goals() -> None:
         assert joined.goals[0] is problem.goals[0]
         objective_of(joined)
     assert joinable(binary(rows, 0, minimize(loss))).goals[0].sum is loss
+
+
+def test_the_search_for_trees_looks_for_the_loss_before_the_leaves() -> None:
+    numbers = np.arange(16)
+    loss = single(Loss("absolute", np.abs(numbers - 8)[:, None], np.ones(16, dtype=np.int64)))
+    leaves = single(Leaves())
+    rows = [f"{number:04b}" for number in range(16)]
+    plain, then_leaves = (binary(rows, 0, minimize(*goals)) for goals in ((loss,), (loss, leaves)))
+    one, other = (LocalKernel(problem).best(numbers, 2) for problem in (plain, then_leaves))
+    assert one is not None
+    assert other is not None
+    assert other.value == one.value
+    assert other.leaves == 4
+    assert not takes(binary(rows, 0, minimize(leaves, loss)))  # a single leaf is best

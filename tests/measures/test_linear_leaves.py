@@ -356,3 +356,23 @@ def test_distances_of_whole_numbers_and_floats_from_centers_are_exact() -> None:
     added = along_lines(leaves, reached, lambda _: floats)
     assert added[:4].tolist() == [-3, float(10**18 - 3), 0.25, 2.0**60]
     assert np.isnan(added[4])
+
+
+@pytest.mark.parametrize("backend", ["native", "oracle"])
+@pytest.mark.parametrize("leaves", ["linear(u)", "linear(u, ridge = 0.5)", "simple_linear(u)"])
+def test_rows_that_weigh_nothing_cost_nothing(leaves: str, backend: str) -> None:
+    """Also in a leaf of their own, beside leaves whose loss is nothing but rounding."""
+    table = {
+        "a": [2, 2, 0, 1, 1, 2],
+        "b": [1, 1, 2, 1, 1, 2],
+        "w": [1.0, 1.0, 0.0, 0.0, 0.0, 0.0],
+        "u": [2, 4, 1, 6, 0, 6],
+        "y": [-3.0, 9.0, 19.0, -1.0, 19.0, 2.0],
+    }
+    text = f"predict y weight by w leaves {leaves} forbid split on u minimize squared_loss require depth <= 2"
+    one = tml.parse(text).solve(table, backend=backend)
+    several = tml.parse(text + " require leaves >= 3").solve(table, backend="oracle")
+    assert several.objective == pytest.approx(one.objective, abs=1e-20)
+    assert len(several.tree.leaves) >= 3
+    if not leaves.endswith("0.5)"):
+        assert one.objective < 1e-20

@@ -87,7 +87,8 @@ def fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
 
 def _fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     weight, target = columns.weight[rows], columns.target[rows]
-    if not weight.any():
+    is_weightless = not weight.any()
+    if is_weightless:  # the loss is 0, and predictions are those of rows that weigh 1
         weight = np.ones(len(rows))
     values, middle = _centered(columns.values[rows], weight)
     around, mean = _centered(target[:, None], weight)
@@ -101,7 +102,7 @@ def _fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     else:
         slopes = np.linalg.lstsq(left, right, rcond=None)[0]
     rest = right - left @ slopes
-    loss = float(rest @ rest) + price * float(slopes @ slopes)
+    loss = 0.0 if is_weightless else float(rest @ rest) + price * float(slopes @ slopes)
     slopes /= columns.spread
     base = columns.base or (0,) * len(slopes)
     centers: tuple[int | float, ...] = (0,) * len(slopes)

@@ -34,6 +34,6 @@ def _distances(values: NDArray[Any], centers: Sequence[int | float], reached: ND
     rest = np.array([float(center - int(near)) for center, near in zip(centers, first.tolist(), strict=True)])
     if not is_whole:  # floats have no more digits, but the center may be a whole number that has
         rest[[isinstance(center, float) for center in centers]] = 0.0
-        return (values - first[reached]) - rest[reached]
+        return np.asarray((values - first[reached]) - rest[reached])
     near = values.astype(np.float64) - first[reached]
-    return np.where(np.abs(near) < WHOLE, values - first[reached], near) - rest[reached]
+    return np.asarray(np.where(np.abs(near) < WHOLE, values - first[reached], near) - rest[reached])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 MOST = 2**58  # the largest sum of integers that cannot overflow in the solver
 LEADING = 2**18  # where the last bits of targets are rounded away, this range of numbers at least is kept
 _BESIDE_RANGE = 4  # units by which sums of rounded targets may exceed their range
+LIKELY = 2**20  # the rounding that is stated is about this many times what values are really off
 MOST_BESIDE = 2**900  # the largest price beside a real-valued loss; it is rounded, but must be a finite float
 
 
@@ -94,7 +95,8 @@ def _real_goal(problem: Problem, total: Sum, factor: Fraction, main: Loss | Cust
         _check_loss(main)
     else:
         one.custom = main
-    beside = abs(Fraction(one.price))
+    # Where all rows together cost nothing, what their leaves cost by rounding alone has to fit as well.
+    beside = max(abs(Fraction(one.price)), main.rounding / LIKELY if isinstance(main, Custom) else Fraction(0))
     if one.column_cost is not None:
         beside = max(beside, int(problem.count.sum()) * abs(sum(one.column_cost, Fraction(0))))
     if beside > MOST_BESIDE:

@@ -259,6 +259,7 @@ def _held(goal: Goal) -> Bound:
         limit = total.constant + 2 * sum(factor for factor, _ in total.parts)
     elif len(total.parts) == 1 and isinstance(total.parts[0][1], Predicted):
         factor, term = total.parts[0]
+        assert isinstance(term, Predicted)
         share = factor * term.scale
         middle = sum(term.ends) // 2 if share > 0 else -(-sum(term.ends) // 2)
         limit = total.constant + share * middle

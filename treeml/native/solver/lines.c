@@ -67,17 +67,18 @@ static void center_numbers (double *numbers, const double *weight, int64_t count
     numbers[i] = varies ? sqrt (weight[i]) * ((numbers[i] - left) / spread) : 0;
 }
 
-/* Fills `left` and `right`; returns the weight of the rows. */
-static double center (struct lines *lines, const int32_t *rows, int64_t count) {
-  const int32_t columns = lines->columns;
+static double weight_of (const struct lines *lines, const int32_t *rows, int64_t count) {
   double total = 0;
   for (int64_t i = 0; i < count; i++)
     total += lines->weight[rows[i]];
-  const int plain = total <= 0; /* rows that weigh nothing have a model as if they weighed 1 */
-  if (plain)
-    total = (double) count;
+  return total;
+}
+
+/* Fills `left` and `right` with rows of this weight. */
+static void center (struct lines *lines, const int32_t *rows, int64_t count, double total) {
+  const int32_t columns = lines->columns;
   for (int64_t i = 0; i < count; i++) {
-    lines->share[i] = plain ? 1 : lines->weight[rows[i]];
+    lines->share[i] = lines->weight[rows[i]];
     lines->right[i] = lines->target[rows[i]];
     for (int32_t j = 0; j < columns; j++)
       lines->left[j * count + i] = lines->values[rows[i] * (int64_t) columns + j];
@@ -85,7 +86,6 @@ static double center (struct lines *lines, const int32_t *rows, int64_t count) {
   center_numbers (lines->right, lines->share, count, total, 1);
   for (int32_t j = 0; j < columns; j++)
     center_numbers (lines->left + j * count, lines->share, count, total, lines->spread[j]);
-  return total;
 }
 
 static double product (const double *a, const double *b, int64_t count) {
@@ -193,7 +193,11 @@ static int line_costs (void *state, int64_t sets, const int64_t *starts, const i
   struct lines *lines = state;
   for (int64_t set = 0; set < sets; set++) {
     const int64_t count = starts[set + 1] - starts[set];
-    const double total = center (lines, rows + starts[set], count), price = lines->ridge * total;
+    const double total = weight_of (lines, rows + starts[set], count), price = lines->ridge * total;
+    costs[set] = 0; /* of rows that weigh nothing */
+    if (total <= 0)
+      continue;
+    center (lines, rows + starts[set], count, total);
     if (lines->is_simple)
       costs[set] = simple_loss (lines, count, price);
     else
