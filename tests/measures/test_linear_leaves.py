@@ -15,6 +15,7 @@ import treeml as tml
 from treeml.data import linear
 from treeml.export import export
 from treeml.lang.diagnostic import SpecError
+from treeml.problem.linear_cost import LinearCost
 from treeml.trees.leaf_lines import along_lines
 from treeml.trees.nodes import TreeLeaf
 from treeml.trees.tree import Tree
@@ -376,3 +377,15 @@ def test_rows_that_weigh_nothing_cost_nothing(leaves: str, backend: str) -> None
     assert len(several.tree.leaves) >= 3
     if not leaves.endswith("0.5)"):
         assert one.objective < 1e-20
+
+
+@pytest.mark.parametrize("offset", [0, 1_700_000_000_000])
+def test_residuals_of_the_model_of_all_rows_are_what_its_loss_adds_up(offset: int) -> None:
+    random = np.random.default_rng(3)
+    x = random.integers(0, 1000, 60)
+    y = 0.5 * x + random.normal(size=60)
+    values, base = linear.without_base(x + offset)
+    columns = linear.LinearColumns.of(("x",), values[:, None], y, np.ones(60), ridge=0.0, base=(base,))
+    residuals = LinearCost(columns).residuals()
+    assert (residuals**2).sum() == pytest.approx(linear.fitted(columns, np.arange(60)).loss)
+    assert abs(residuals.mean()) < 1e-6

@@ -55,6 +55,11 @@ class LinearColumns:
             spread = np.sqrt(np.average(_centered(values, weight)[0] ** 2, axis=0, weights=weight))
         return cls(names, values, np.where(spread > 0, spread, 1.0), target, weight, ridge, is_simple, offset, base)
 
+    def from_base(self, centers: tuple[int | float, ...]) -> Floats:
+        """Numbers of the columns, minus `base` as the values are."""
+        base = self.base or (0,) * len(centers)
+        return np.array([float(center - start) for center, start in zip(centers, base, strict=True)])
+
     def at(self, rows: NDArray[Any]) -> LinearColumns:
         parts = {name: getattr(self, name)[rows] for name in ("values", "target", "weight")}
         return replace(self, **parts)
@@ -110,8 +115,7 @@ def _fitted(columns: LinearColumns, rows: NDArray[Any]) -> LeafLine:
     size = max(abs(columns.offset + float(mean[0])), float(np.abs(around).max()))
     if float(np.abs(slopes) @ np.abs(distance)) > FAR * size:
         centers = tuple(start + round(at) if start else at for start, at in zip(base, middle.tolist(), strict=True))
-        near = np.array([float(center - start) for center, start in zip(centers, base, strict=True)])
-        distance = weight @ (columns.values[rows] - near) / float(weight.sum())
+        distance = weight @ (columns.values[rows] - columns.from_base(centers)) / float(weight.sum())
     value = columns.offset + float(mean[0]) - float(distance @ slopes)
     return LeafLine(value, tuple(slopes.tolist()), loss, centers)
 

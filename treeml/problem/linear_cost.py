@@ -36,8 +36,8 @@ class LinearCost(StoredCost):
     def residuals(self) -> NDArray[np.float64]:
         columns = self.columns
         line = fitted(columns, np.arange(len(columns.target)))
-        rest: NDArray[np.float64] = columns.target + columns.offset - line.intercept - columns.values @ line.slopes
-        return rest
+        along = (columns.values - columns.from_base(line.centers)) @ np.array(line.slopes)
+        return np.asarray(columns.target + columns.offset - line.value - along)
 
     def restricted(self, rows: Rows) -> LinearCost:
         return LinearCost(self.columns.at(rows))
