@@ -160,11 +160,13 @@ static int64_t before (const struct numeric_grouping *grouping, const int64_t *k
   return known[begin];
 }
 
-/* One group more than in `fewer`; or any number of them, if that is `least` itself. */
+/* One group more than in `fewer`; or any number of them, if that is `least` itself. A group may have no bucket of its
+   own: it shares the one before and the one after it. */
 static void add_group (struct numeric_grouping *grouping, const int64_t *fewer, int32_t count, int64_t price) {
   grouping->least[0] = 0;
   for (int32_t end = 1; end <= count; end++) {
-    int64_t best = NUMERIC_NONE;
+    grouping->least[end] = NUMERIC_NONE;
+    int64_t best = least (before (grouping, fewer, end) + price, NUMERIC_NONE);
     for (int32_t begin = end - 1; begin >= 0; begin--) {
       const int64_t own = grouping->cost[begin][end - 1] + price;
       if (own >= best) /* more buckets cost more */
@@ -189,7 +191,7 @@ static int64_t cost_of_groups (struct numeric_grouping *grouping, int32_t count,
     memcpy (grouping->fewer, grouping->least, sizeof grouping->fewer);
     add_group (grouping, grouping->fewer, count, price);
     const int64_t here = before (grouping, grouping->least, count);
-    if (here >= best && price)
+    if (here >= best && price) /* costs are convex in the number of groups: from here on, more of them cost more */
       break;
     best = here;
   }
