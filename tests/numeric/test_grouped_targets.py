@@ -9,7 +9,6 @@ import pytest
 
 from treeml.native.numeric import NumericSolver
 
-
 BUCKETS = 128
 
 

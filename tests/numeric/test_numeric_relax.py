@@ -40,6 +40,23 @@ def test_the_bound_reaches_the_optimum(seed: int) -> None:
     assert boxes > 0
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_trees_of_depth_three(seed: int) -> None:
+    random, boxes = Random(500 + seed), 0.0
+    for _ in range(40):
+        limits = random.choice(({}, {"leaves": random.randint(4, 7)}, {"price": random.choice((1, 3, 20))}))
+        case = replace(random_case(random, rows=14, columns=3), depth=3, **(RELAXED | limits))
+        solver = case.solver()
+        try:
+            solver.set(climb=random.choice((1, 1 << 20)), brief=0, greedy=random.choice((0, 1)))
+            outcome = solver.solve()
+        except OverflowError:
+            continue
+        assert_best(case, solver, outcome)
+        boxes += solver.statistics()["boxes"]
+    assert boxes > 0
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_prices_of_leaves_are_part_of_the_bound(seed: int) -> None:
     random, boxes, trees = Random(200 + seed), 0.0, 0

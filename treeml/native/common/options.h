@@ -62,8 +62,9 @@
   NUMBERS (deepen, 0, UNLIMITED, 200, "effort spent on shallower trees first, in millions of rows swept") \
   NUMBERS (first, 0, 1 << 30, 0, \
            "deep trees: effort for the split of the first tree before parts are replaced, in millions of rows swept") \
-  NUMBERS (brief, 0, 1 << 30, 2048, \
-           "trees of depth three: effort before the first attempt to raise the lower bound, in millions of rows swept") \
+  NUMBERS ( \
+      brief, 0, 1 << 30, 4096, \
+      "trees of depth three: effort before the first attempt to raise the lower bound, in millions of rows swept") \
   NUMBERS (improve, 0, 1, 1, "deep trees: replace parts of the best tree between the parts of the search") \
   TESTS (neighbours, 0, 1 << 30, 128, \
          "sub-problems after which rows that one test tells apart are looked for, to raise bounds; 0: never") \

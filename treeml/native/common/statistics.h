@@ -30,6 +30,7 @@
   NUMBERS (replacements, "better trees found by replacing parts of a tree") \
   NUMBERS (routes, "splits tried because they suit the splits below best") \
   NUMBERS (boxes, "sets of rows that were bounded by relaxed splits to raise the lower bound") \
+  NUMBERS (samples, "targets that a sample of the rows reached to raise the lower bound") \
   NUMBERS (cores, "sets of rows that closed the cuts of several columns at once") \
   NUMBERS (hard_rows, "rows that are hard to predict, by which the lower bound was raised first; 0 if by all rows") \
   NUMBERS (pairs, "sub-problems of depth two") \

@@ -141,7 +141,9 @@ static int relax (struct numeric_worker *worker, struct numeric_set *set, int64_
   }
   struct numeric_set *sample = sample_rows (worker, set, target, upper, climb);
   if (sample) {
-    if (!relax_some (worker, sample, depth, target, climb))
+    if (relax_some (worker, sample, depth, target, climb))
+      worker->statistics.samples += !numeric_stopping (worker->solver);
+    else
       climb->most_step = climb->step / 2;
     return 0;
   }

@@ -13,8 +13,8 @@
 
 enum {
   few_cuts = 4,
-  slow_squared = 8,   /* how many times longer it takes to sweep a row for a squared loss than for errors, */
-  slow_quantile = 32, /* and for an absolute or quantile loss */
+  slow_squared = 16,  /* how many times longer it takes to sweep a row for a squared loss than for errors, */
+  slow_quantile = 64, /* and for an absolute or quantile loss */
   brief_sides = 2,    /* sides of this depth are searched so fast that their search has most of the effort */
   search_share = 4    /* the search has one in this many parts of the effort while relaxed splits raise the bound */
 };
