@@ -94,7 +94,8 @@ def cut_back(tree: Node, problem: Problem) -> Node:
     asked = with_limited_sums_as_goal(problem)
     if asked is None:
         return _collapsed(tree, problem, is_enough)
-    numbers = range(min(MOST_HEAVIER, len(_limits(problem))) if len(_limits(problem)) > 1 else 0)
+    several = len(_limits(problem))
+    numbers = range(min(MOST_HEAVIER, several) if several > 1 else 0)
     others = [with_limited_sums_as_goal(problem, number, factor) for factor in HEAVIER for number in numbers]
     found = [smallest_cut(tree, each, is_enough) for each in (asked, *others) if each is not None]
     return min((each for each in found if each is not None), key=_size, default=tree)
