@@ -67,6 +67,8 @@ def with_limited_sums_as_goal(problem: Problem, heavier: int = -1, factor: int =
         goal = Goal(Sum(joined_terms(weighed)))
     except CostsTooLarge:
         return with_limited_sum_as_goal(problem)
+    if not any(row_reach(term.cost) for _, term in goal.sum.parts if isinstance(term, Predicted)):
+        return with_limited_sum_as_goal(problem)  # an upper and a lower limit on one sum say nothing together
     return problem.asking((goal,), tuple(bound for bound in problem.bounds if bound not in limits))
 
 
