@@ -288,6 +288,7 @@ def medical(rows: int = 500) -> dict[str, Any]:
         ("predict y is 1 features all except t minimize leaves require leaf_errors <= 20", 16),
         ("predict y is 1 features all except t minimize leaves require purity >= 70%", 12),
         ("predict t features all except y minimize leaves require r2 >= 50%", 8),
+        ("predict y is 1 features all except t minimize leaves require 72% <= accuracy <= 97%", 4),
     ],
 )
 def test_a_small_tree_is_what_cutting_back_leaves(asked: str, most: int) -> None:

@@ -162,17 +162,14 @@ def best_of_samples(
         is_final |= cannot_plan  # then all of the time is for samples
         deadline = request.deadline(begun) if cannot_plan else deadline
         following = min(GROWTH * size, most)
-        if following < 2 * size:
-            left = request.deadline(begun) - monotonic()
-            has_no_time = most < dataset.rows // 2 or planning * dataset.rows / size > SHARE * left
-            if cannot_plan:
-                return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), True)
-            return FromSamples(best, is_final and has_no_time)
         # A search that was stopped took all that it was given: the next one gets what is left after its plan.
         took = planning if is_final and answer.stop is Stop.TIME else monotonic() - started
-        is_late = monotonic() + following / size * took > deadline
-        if is_late and cannot_plan:
-            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), True)
+        is_last, is_late = following < 2 * size, monotonic() + following / size * took > deadline
+        if cannot_plan and (is_last or is_late):
+            return FromSamples(_unanswered(chosen, dataset, request, Clock(begun, started), verified), is_final=True)
+        if is_last:
+            is_long = planning * dataset.rows / size > SHARE * (request.deadline(begun) - monotonic())
+            return FromSamples(best, is_final and (most < dataset.rows // 2 or is_long))
         if is_late or (not is_final and best is not None and answer.stop is Stop.TIME):
             return FromSamples(best, is_final)
         size = following

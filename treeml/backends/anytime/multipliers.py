@@ -69,9 +69,9 @@ class Multipliers:
     was_short: bool = False  # did the time for the last set of prices end before its first tree was grown?
 
     def rounds(self, deadline: Deadline) -> Iterator[bool]:
-        """Searches until the time is up. Yields whether a tree was better than all before, as others go on from it:
+        """Searches until the time is up; after every round of prices: was a tree better than all before?
 
-        after every round of prices, and within a round as soon as some prices have led to nothing better.
+        It stops within a round as well, when some prices after a better tree have led to nothing: others go on from it.
         """
         random = np.random.default_rng(self.seed)
         seconds, number = FIRST_SECONDS, 0

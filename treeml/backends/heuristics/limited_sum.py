@@ -67,6 +67,8 @@ def with_limited_sums_as_goal(problem: Problem, heavier: int = -1, factor: int =
         goal = Goal(Sum(joined_terms(weighed)))
     except CostsTooLarge:
         return with_limited_sum_as_goal(problem)
+    if not any(row_reach(term.cost) for _, term in goal.sum.parts if isinstance(term, Predicted)):
+        return with_limited_sum_as_goal(problem)  # an upper and a lower limit on one sum say nothing together
     return problem.asking((goal,), tuple(bound for bound in problem.bounds if bound not in limits))
 
 
@@ -94,7 +96,8 @@ def cut_back(tree: Node, problem: Problem) -> Node:
     asked = with_limited_sums_as_goal(problem)
     if asked is None:
         return _collapsed(tree, problem, is_enough)
-    numbers = range(min(MOST_HEAVIER, len(_limits(problem))) if len(_limits(problem)) > 1 else 0)
+    several = len(_limits(problem))
+    numbers = range(min(MOST_HEAVIER, several) if several > 1 else 0)
     others = [with_limited_sums_as_goal(problem, number, factor) for factor in HEAVIER for number in numbers]
     found = [smallest_cut(tree, each, is_enough) for each in (asked, *others) if each is not None]
     return min((each for each in found if each is not None), key=_size, default=tree)
