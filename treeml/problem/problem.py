@@ -7,7 +7,7 @@ measure is one matrix of row x class costs (`Predicted`), so a measure added to 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, wraps
@@ -125,9 +125,15 @@ class Problem:
     def asking(self, goals: tuple[Goal, ...], bounds: tuple[Bound, ...], classes: int | None = None) -> Problem:
         """The same rows and tests with other goals, bounds and maybe labels; bits are kept if they were computed."""
         other = replace(self, goals=goals, bounds=bounds, classes=self.classes if classes is None else classes)
+        vars(other)["facts_about_tests"] = self.facts_about_tests
         if "bits" in vars(self):
             vars(other)["bits"] = self.bits
         return other
+
+    @cached_property
+    def facts_about_tests(self) -> dict[Hashable, Any]:
+        """What was found out about the tests; problems that ask for something else about them share it."""
+        return {}
 
     @cached_property
     def bits(self) -> Bits:

@@ -11,10 +11,13 @@ from treeml.backends.anytime.coarse import coarsened, on_few_tests
 from treeml.backends.anytime.grown import grown_trees
 from treeml.measures.lower_dataset import lower
 from treeml.problem.answers import has_many_answers
-from treeml.problem.evaluate import Routed
+from treeml.problem.arrays import Bits, Rows
+from treeml.problem.evaluate import Routed, answers
 from treeml.problem.problem import Problem
+from treeml.problem.terms import Leaves, Used
 from treeml.solving import choice
 from treeml.solving.pipeline import prepare
+from treeml.testing.problems import bound, minimize
 
 
 def test_a_bound_on_free_tests_is_dropped() -> None:
@@ -59,3 +62,27 @@ def test_of_too_many_levels_those_that_split_most_rows_off_are_kept(monkeypatch:
     kept = [int(each.sum()) for each in found[0].bits[3:]]  # after three cuts of the numbers
     sizes = np.sort(np.bincount(level))[::-1]
     assert np.mean(kept) > 0.8 * sizes[:37].mean()
+
+
+def test_few_tests_are_answered_once_for_all_goals(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(problem: Problem, test: int, rows: Rows) -> Bits:
+        asked.append(test)
+        return answers(problem, test, rows)
+
+    monkeypatch.setattr(coarse, "answers", counted)
+    chance = np.random.default_rng(2)
+    dataset, _ = prepare(tml.parse("minimize errors"), chance.normal(size=(60, 3)), chance.integers(0, 2, 60))
+    whole = lower(dataset).problem
+    first = coarse.on_few_tests(whole)
+    assert first is not None
+    tests = len(asked)
+    second = coarse.on_few_tests(whole.asking((*whole.goals, *minimize(Leaves())), whole.bounds))
+    assert second is not None
+    assert len(asked) == tests > 0
+    assert second[1] == first[1]
+    assert len(second[0].goals) == 2
+    without_a_column = coarse.on_few_tests(whole.asking(whole.goals, (bound(Used(frozenset({0})), "=", 0),)))
+    assert without_a_column is not None
+    assert without_a_column[1] != first[1]

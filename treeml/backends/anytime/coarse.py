@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treeml.backends.native.coded_columns import CodedColumn, columns_of, test_of_cut
 from treeml.backends.native.inputs import forbidden_features
@@ -21,6 +22,7 @@ from treeml.problem.terms import Sum, Term, TestCost
 FEWEST_CUTS, MOST_CUTS = 3, 32  # per column
 FEW_TESTS = 200  # of all columns, a few of each
 MOST_ANSWERS = 50_000_000  # tests times rows up to which short tables may have more columns than that
+MOST_KEPT = 20_000_000  # answers that are kept for further goals on the same tests
 FEW_ROWS = 2_000  # that show which single tests split most rows off, where there are too many of them
 
 
@@ -40,20 +42,29 @@ def coarsened(problem: Problem, most_tests: int, most_answers: int = 0) -> tuple
     goals = tuple(replace(goal, sum=_without_features(goal.sum)) for goal in problem.goals)
     if any(not goal.sum.parts for goal in goals):
         return None
-    columns: Sequence[CodedColumn] = columns_of(problem, forbidden_features(problem))
-    fewest = sum(FEWEST_CUTS if column.test < 0 else 1 for column in columns)
-    if fewest > 2 * most_tests and fewest * problem.rows > most_answers:
-        columns = _telling(problem, columns, max(2 * most_tests, most_answers // problem.rows)) if most_answers else ()
-    if not columns:
+    key = (coarsened, most_tests, most_answers, forbidden_features(problem))
+    tests, bits = problem.facts_about_tests.get(key) or _few_tests(problem, most_tests, most_answers)
+    if bits.size <= MOST_KEPT:
+        problem.facts_about_tests[key] = tests, bits
+    if not tests:
         return None
-    cuts = min(max(most_tests // len(columns), FEWEST_CUTS), MOST_CUTS)
-    tests = list(dict.fromkeys(test for column in columns for test in quantile_tests(problem, column, cuts)))
-    rows = np.arange(problem.rows)
-    bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)
     features = tuple(Feature(f"test {number}", "binary", 2, None, number, 1) for number in range(len(tests)))
     bounds = tuple(bound for bound in problem.bounds if _without_features(bound.sum) is bound.sum)
     asked = tuple(Test(number, "true") for number in range(len(tests)))
     return Problem(features, asked, problem.count, problem.classes, goals, bounds, bits), tests
+
+
+def _few_tests(problem: Problem, most_tests: int, most_answers: int) -> tuple[list[int], NDArray[np.bool_]]:
+    """The tests, and their answers; none if the columns are too many."""
+    columns: Sequence[CodedColumn] = columns_of(problem, forbidden_features(problem))
+    fewest = sum(FEWEST_CUTS if column.test < 0 else 1 for column in columns)
+    if fewest > 2 * most_tests and fewest * problem.rows > most_answers:
+        columns = _telling(problem, columns, max(2 * most_tests, most_answers // problem.rows)) if most_answers else ()
+    cuts = min(max(most_tests // max(1, len(columns)), FEWEST_CUTS), MOST_CUTS)
+    tests = list(dict.fromkeys(test for column in columns for test in quantile_tests(problem, column, cuts)))
+    rows = np.arange(problem.rows)
+    bits = np.array([answers(problem, test, rows) for test in tests], dtype=np.bool_).reshape(len(tests), problem.rows)
+    return tests, bits
 
 
 def _telling(problem: Problem, columns: Sequence[CodedColumn], most: int) -> list[CodedColumn]:
