@@ -36,12 +36,9 @@ from treeml.problem.tree import Leaf, Node
 
 ZERO = Fraction(0)
 BESIDE = Fraction(1, 12)  # simple fractions are taken from this share of a quotient beside it
+HOPE = 0.35  # of the time, after which searches near the best quotient end if they have shown little:
+LITTLE = 0.25  # the bound has come less than this share of the way to the best quotient
 KEPT = 0.25  # of the time, for a bound if searches near the best quotient do not end;
-HOPE, LITTLE = (
-    0.35,
-    0.25,
-)  # of the time, after which searches near the best quotient end if the bound has come less than
-# this share of the way to it;
 KEPT_BESIDE_LIMITS = 0.5  # the same if predictions are limited: then bounds near the best quotient take even longer
 
 
