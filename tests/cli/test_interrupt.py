@@ -157,7 +157,7 @@ def test_no_interrupt_is_lost_or_becomes_another_error(moment: str) -> None:
 def test_improvement_keeps_what_it_has(spec: Path, tmp_path: Path) -> None:
     spec.write_text(
         'data "noise.csv"\npredict y\nminimize depth\nrequire errors <= 1_000\n'
-        'start from cart\nimprove by subtrees(checkpoint = "noise.json")\n'
+        'start from cart(prune = none)\nimprove by subtrees(checkpoint = "noise.json")\n'
     )
     code, output, errors = interrupted(str(spec), "--json", file=tmp_path / "noise.json")
     assert code == 0, errors
