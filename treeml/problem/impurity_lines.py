@@ -38,14 +38,14 @@ HALF_TO_ONE = (Fraction(1, 2), Fraction(1))  # the ends of the only chord that c
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Lines:
+class MixtureLines:
     """No set of rows costs less than `unit` times the least sum of any column over them."""
 
     cost: Whole  # rows x lines
     unit: Fraction
 
 
-def lines_below(impurity: ImpurityCost, ends: Sequence[Fraction]) -> Lines | None:
+def lines_below(impurity: ImpurityCost, ends: Sequence[Fraction]) -> MixtureLines | None:
     """The lines of the chords between these shares, from 1/2 to 1, of every class.
 
     None if the weights of the rows are too large for useful steps.
@@ -61,7 +61,7 @@ def lines_below(impurity: ImpurityCost, ends: Sequence[Fraction]) -> Lines | Non
     is_own = impurity.labels[:, None] == np.arange(impurity.classes)
     each = np.where(is_own[:, :, None], own, others)  # rows x classes x chords
     cost = each.reshape(len(each), -1) * impurity.weight[:, None]
-    return Lines(np.ascontiguousarray(cost), Fraction(divisor, steps) * impurity.scale)
+    return MixtureLines(np.ascontiguousarray(cost), Fraction(divisor, steps) * impurity.scale)
 
 
 def _chord(kind: str, low: Fraction, high: Fraction, steps: int) -> tuple[int, int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treeml as tml
-from treeml.backends.anytime.leaf_rules import LeafRules, without_rules
+from treeml.backends.anytime.leaf_rules import LeafMending, without_rules
 from treeml.backends.contract import Deadline, Limits
 from treeml.backends.oracle.backend import OracleBackend
 from treeml.backends.portfolio import improving
@@ -49,7 +49,7 @@ def test_a_mended_tree_keeps_every_requirement(rule: str) -> None:
     kept = 0
     for seed in range(30):
         problem = problem_of(rule, seed)
-        mended = LeafRules(problem).mended(some_tree(np.random.default_rng(seed), problem, 2))
+        mended = LeafMending(problem).mended(some_tree(np.random.default_rng(seed), problem, 2))
         if mended is not None:
             assert is_answer(problem, mended)
             kept += 1
@@ -65,13 +65,13 @@ def test_an_impure_tail_of_a_branch_is_cut() -> None:
     )
     large = Split(0, Split(1, Leaf(1), Leaf(1)), Split(1, Leaf(0), Leaf(0)))
     assert not is_answer(problem, large)
-    assert LeafRules(problem).mended(large) == Split(0, Leaf(1), Leaf(0))
+    assert LeafMending(problem).mended(large) == Split(0, Leaf(1), Leaf(0))
 
 
 def test_a_leaf_with_too_many_errors_is_split() -> None:
     problem = problem_of("leaf_errors <= 4", 1)
-    assert LeafRules(problem).leaf(np.arange(problem.rows)) is None
-    mended = LeafRules(problem).mended(Leaf(0))
+    assert LeafMending(problem).leaf(np.arange(problem.rows)) is None
+    mended = LeafMending(problem).mended(Leaf(0))
     assert isinstance(mended, Split)
     assert is_answer(problem, mended)
 
@@ -79,7 +79,7 @@ def test_a_leaf_with_too_many_errors_is_split() -> None:
 def test_no_tree_comes_from_rules_that_no_tree_keeps() -> None:
     problem = problem_of("leaf_errors <= 0", 2, depth=1)
     assert OracleBackend().solve(problem).tree is None
-    assert LeafRules(problem).mended(Leaf(0)) is None
+    assert LeafMending(problem).mended(Leaf(0)) is None
 
 
 class OwnSearch(Exception):

@@ -68,7 +68,7 @@ def _few_tests(problem: Problem, most_tests: int, most_answers: int) -> tuple[li
 
 
 def _telling(problem: Problem, columns: Sequence[CodedColumn], most: int) -> list[CodedColumn]:
-    """Columns that make no more than so many tests: numbers first, then single tests that split most rows off."""
+    """Columns that make at most `most` tests: numbers first, then single tests that split most rows off."""
     numbers = [column for column in columns if column.test < 0][: most // FEWEST_CUTS]
     single = [column for column in columns if column.test >= 0]
     rows = np.unique(np.linspace(0, problem.rows - 1, FEW_ROWS).astype(np.intp))

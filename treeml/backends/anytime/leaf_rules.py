@@ -36,7 +36,7 @@ def without_rules(problem: Problem) -> Problem | None:
 
 
 @dataclass
-class LeafRules:
+class LeafMending:
     """Changes trees so that every leaf keeps the requirements of an additive problem on single leaves."""
 
     problem: Problem

@@ -13,7 +13,7 @@ from treeml.backends import registry
 from treeml.backends.anytime import local_kernel, multipliers
 from treeml.backends.anytime.coarse import FEW_TESTS, on_few_tests
 from treeml.backends.anytime.grown import on_tests
-from treeml.backends.anytime.leaf_rules import LeafRules, without_rules
+from treeml.backends.anytime.leaf_rules import LeafMending, without_rules
 from treeml.backends.anytime.multipliers import Multipliers
 from treeml.backends.anytime.search import Anytime
 from treeml.backends.claims import BOUND, supporting
@@ -93,7 +93,7 @@ def _offer_mended_trees(company: Companion) -> None:
     if free is None:
         return
     asked, tests = _within_reach(free)
-    rules = LeafRules(company.problem)
+    rules = LeafMending(company.problem)
 
     def offer(tree: Node) -> bool:
         other = rules.mended(tree if tests is None else on_tests(tree, tests))
