@@ -399,6 +399,8 @@ def test_recall_limits_the_denominator_of_precision() -> None:
     assert not search.may_be_empty
     search.draw(Fraction(-3, 4), Fraction(-2), (Evidence("search bound"),))
     assert search.low == Fraction(-3, 4) - Fraction(2, 4) / 3
+    assert quotient.least < search.low
+    assert search.next_number() == quotient.least  # which has few digits, as a bound by lines need not have
 
 
 @pytest.mark.parametrize(

@@ -169,7 +169,7 @@ class _Quotients:
     def next_number(self) -> Fraction:
         """The number for the next solve: a simple one beside the best quotient, or that quotient itself."""
         if self.best is None:
-            return self.low
+            return self.quotient.least  # a bound by lines may have too many digits for the search
         for toward, low, high in ((-1, self.smallest, self.below), (1, self.below, self.largest)):
             simple = self.best and _simplest(self.best, self.best + toward * abs(self.best) * BESIDE)
             if simple and simple not in self.searched_at and self.least_between(low, high) < self.best:
